@@ -1,0 +1,18 @@
+/* libgpuchar: what a GPU really does. This header includes all others. */
+#ifndef GPUCHAR_GPUCHAR_H
+#define GPUCHAR_GPUCHAR_H
+
+#include <gpuchar/compile.h>
+#include <gpuchar/counters.h>
+#include <gpuchar/device.h>
+#include <gpuchar/divergence.h>
+#include <gpuchar/experiment.h>
+#include <gpuchar/profile.h>
+#include <gpuchar/runtime.h>
+#include <gpuchar/schema.h>
+#include <gpuchar/session.h>
+#include <gpuchar/stat.h>
+#include <gpuchar/status.h>
+#include <gpuchar/version.h>
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * A profile: the results of one GPU as one JSON document, and sessions that answer from it where the GPU is not.
+ * Document: {"schema", "type": "gpuchar_profile", "library_version", "created_utc", "command", "device": {...},
+ * "results": {"divergence_sweep": [{...}, ...]}}.
+ */
+#ifndef GPUCHAR_PROFILE_H
+#define GPUCHAR_PROFILE_H
+
+#include <gpuchar/session.h>
+
+GPUCHAR_BEGIN_DECLS
+
+typedef struct gpuchar_profile gpuchar_profile;
+
+/* An empty profile of the session's device. */
+GPUCHAR_API gpuchar_status gpuchar_profile_create(gpuchar_session *session, gpuchar_profile **profile);
+/* Reads a document. Errors: E_IO, E_FORMAT, E_OUT_OF_MEMORY. */
+GPUCHAR_API gpuchar_status gpuchar_profile_load(const char *path, gpuchar_profile **profile);
+/* NULL is allowed. */
+GPUCHAR_API void gpuchar_profile_free(gpuchar_profile *profile);
+
+/* Adds a result (copied) of an experiment, by the experiment's name. */
+GPUCHAR_API gpuchar_status gpuchar_profile_add(gpuchar_profile *profile, const char *experiment, const void *result);
+/* Free text kept in the document, such as the command line that made it. */
+GPUCHAR_API gpuchar_status gpuchar_profile_set_command(gpuchar_profile *profile, const char *command);
+/* The document as text; free it with gpuchar_string_free. */
+GPUCHAR_API gpuchar_status gpuchar_profile_text(const gpuchar_profile *profile, char **text);
+/* Writes the document; the file appears whole or not at all. */
+GPUCHAR_API gpuchar_status gpuchar_profile_save(const gpuchar_profile *profile, const char *path);
+
+/*
+ * Opens a session that answers from a recorded profile, without GPU or driver: calls with equal or default options,
+ * or a subset of a recorded sweep, return the recorded numbers with the flag RECORDED; others E_NOT_RECORDED.
+ */
+GPUCHAR_API gpuchar_status gpuchar_session_open_recorded(gpuchar_runtime *runtime, const char *path,
+                                                         gpuchar_session **session);
+
+GPUCHAR_END_DECLS
+
+#endif
