@@ -1,0 +1,41 @@
+/*
+ * Reader of cubins (ELF64, machine EM_CUDA). It reads bytes it does not trust: every offset is checked, nothing is
+ * copied, nothing is allocated. All pointers point into the caller's bytes.
+ */
+#ifndef GC_SASS_CUBIN_H
+#define GC_SASS_CUBIN_H
+
+#include <gpuchar/status.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct gc_cubin {
+    const uint8_t *bytes;
+    size_t size;
+    uint32_t arch;   /* 90 for sm_90 */
+    uint32_t abi;    /* EI_ABIVERSION: 7 (CUDA 12) or 8 (CUDA 13) */
+    uint64_t section_offset;
+    uint32_t section_count;
+    uint32_t section_size; /* of one header */
+    uint32_t names_section;
+} gc_cubin;
+
+/* One function's machine code. */
+typedef struct gc_code {
+    const char *name;
+    const uint8_t *bytes;
+    size_t size;
+    uint64_t offset;        /* of bytes[0] inside its section: branch targets count from the section's start */
+    const uint8_t *info;    /* payload of .nv.info.<kernel>, NULL when absent */
+    size_t info_size;
+    uint32_t arch;
+    uint32_t reserved;
+} gc_code;
+
+gpuchar_status gc_cubin_open(const void *bytes, size_t size, gc_cubin *cubin);
+/* The code of one kernel by name (a kernel's local callees are split off). E_SASS_FORMAT when absent or malformed. */
+gpuchar_status gc_cubin_function(const gc_cubin *cubin, const char *kernel, gc_code *code);
+/* Targets of the indirect branch at `pc` (attribute 0x34): writes up to `capacity`, returns the number, 0 when not listed. */
+size_t gc_code_branch_targets(const gc_code *code, uint64_t pc, uint64_t *targets, size_t capacity);
+
+#endif
