@@ -1,0 +1,57 @@
+/*
+ * Templates and parameters to CUDA source, source to cubins by NVRTC, through a cache in memory and, if a folder is given, on
+ * disk. Needs no GPU and no context.
+ */
+#ifndef GC_CODEGEN_COMPILE_H
+#define GC_CODEGEN_COMPILE_H
+
+#include <core/log.h>
+#include <core/util.h>
+#include <platform/nvrtc.h>
+
+/* One compiled kernel file; shared by everybody who asked for it, never changed. */
+typedef struct gc_image {
+    const void *bytes;
+    size_t size;
+    gc_hash key;             /* of source, options, architecture and compiler version */
+    uint64_t compile_ns;     /* what it cost when it was compiled by this call; 0 from the cache */
+    uint32_t nvrtc_version;
+    uint32_t from_cache;     /* 0 compiled now, 1 memory, 2 disk */
+    const char *log;
+} gc_image;
+gc_image *gc_image_retain(gc_image *image);
+void gc_image_release(gc_image *image); /* NULL is allowed */
+
+typedef struct gc_cubin_cache gc_cubin_cache;
+/* `folder` NULL: memory only. A folder that cannot be made or written is logged and then not used. */
+gpuchar_status gc_cubin_cache_open(const char *folder, const gc_log *log, gc_cubin_cache **cache);
+void gc_cubin_cache_close(gc_cubin_cache *cache);
+
+typedef struct gc_define {
+    const char *name;
+    int64_t value;
+} gc_define;
+
+/* A source text with `#define`s put before it. `source` of an embedded template: gc_kernel_source_find (embedded.h). */
+typedef struct gc_compile_request {
+    const char *name;          /* shown in the log */
+    const char *source;
+    const gc_define *defines;
+    size_t define_count;
+    const char *architecture;  /* "sm_90", "sm_90a" */
+    const char *const *flags;
+    size_t flag_count;
+} gc_compile_request;
+
+/*
+ * Compiles all requests, those not cached in parallel (internal threads: signals blocked, ended on return, errors carried to the
+ * caller). `cancelled` (may be NULL) is asked between compiles. On failure no image is returned (all NULL).
+ */
+gpuchar_status gc_compile_many(const gc_nvrtc *nvrtc, gc_cubin_cache *cache, const gc_compile_request *requests,
+                               size_t count, bool (*cancelled)(void *), void *cancelled_user, gc_image **images);
+
+/* The best target for a device of architecture `arch` among those that NVRTC knows: the exact one, else E_ARCH_UNSUPPORTED
+ * with a hint ("needs NVRTC 12.x" for chips older than it knows, "needs a newer NVRTC" for newer ones). */
+gpuchar_status gc_compile_check_arch(const gc_nvrtc *nvrtc, uint32_t arch);
+
+#endif

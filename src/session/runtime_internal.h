@@ -1,0 +1,24 @@
+/* What a runtime holds: the tables of NVIDIA's libraries, each loaded at its first use, and the cubin cache. */
+#ifndef GC_SESSION_RUNTIME_INTERNAL_H
+#define GC_SESSION_RUNTIME_INTERNAL_H
+
+#include <codegen/compile.h>
+#include <core/log.h>
+#include <gpuchar/runtime.h>
+#include <platform/cuda_driver.h>
+#include <platform/cupti.h>
+#include <platform/nvml.h>
+#include <platform/nvrtc.h>
+
+/* NULL stands for the default runtime (made here at first use). Never NULL on GPUCHAR_OK. */
+gpuchar_status gc_runtime_resolve(gpuchar_runtime *runtime, gpuchar_runtime **resolved);
+
+/* Each loads at first use and remembers success or failure (a repeated failure sets the same detail again). Thread-safe. */
+gpuchar_status gc_runtime_cuda(gpuchar_runtime *runtime, const gc_cuda **cuda); /* cuInit done */
+gpuchar_status gc_runtime_nvrtc(gpuchar_runtime *runtime, const gc_nvrtc **nvrtc);
+gpuchar_status gc_runtime_cupti(gpuchar_runtime *runtime, const gc_cupti **cupti);
+gpuchar_status gc_runtime_nvml(gpuchar_runtime *runtime, const gc_nvml **nvml);
+gc_cubin_cache *gc_runtime_cache(gpuchar_runtime *runtime);
+const gc_log *gc_runtime_log(const gpuchar_runtime *runtime);
+
+#endif
