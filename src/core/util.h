@@ -1,7 +1,8 @@
-/* Small things everybody needs: time, checked arithmetic, random numbers, text buffers. */
+/* Small things everybody needs: time, random numbers, text buffers, hashes. */
 #ifndef GC_CORE_UTIL_H
 #define GC_CORE_UTIL_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,14 +11,18 @@
 
 uint64_t gc_now_ns(void); /* monotonic */
 
-/* xorshift-multiply generator; equal seeds give equal sequences on every platform. */
+/* SplitMix64; equal seeds give equal sequences on every platform. */
 typedef struct gc_random {
     uint64_t state;
 } gc_random;
 gc_random gc_random_seed(uint64_t seed);
 uint64_t gc_random_u64(gc_random *random);
-uint32_t gc_random_below(gc_random *random, uint32_t bound); /* 0..bound-1, unbiased */
+uint32_t gc_random_below(gc_random *random, uint32_t bound); /* 0..bound-1, unbiased; 0 for bound 0 */
 double gc_random_unit(gc_random *random);                    /* [0, 1) */
+
+/* Formats into a fixed buffer; a text that is too long ends in "...". */
+void gc_format_fixed(char *buffer, size_t capacity, const char *format, va_list arguments)
+    __attribute__((format(printf, 3, 0)));
 
 /* A growing text. After a failed allocation `failed` is set and the rest is ignored. */
 typedef struct gc_text {

@@ -4,6 +4,7 @@
 
 #include <cuda.h>
 #include <platform/library.h>
+#include <sys/types.h>
 
 /* X(member, version, parameters): cuGetProcAddress("cu" #member, version). All return CUresult. */
 #define GC_CUDA_FUNCTIONS(X)                                                                                           \
@@ -53,7 +54,8 @@
 
 typedef struct gc_cuda {
     gc_library library;
-    uint32_t version; /* CUDA version of the driver, 13000 for 13.0 */
+    uint32_t version;     /* CUDA version of the driver, 13000 for 13.0 */
+    pid_t initialized_by; /* the process in which gc_cuda_init succeeded; 0: none */
 #define GC_CUDA_MEMBER(member, version, parameters) CUresult(*member) parameters;
     GC_CUDA_FUNCTIONS(GC_CUDA_MEMBER)
 #undef GC_CUDA_MEMBER
@@ -64,10 +66,16 @@ typedef struct gc_cuda {
 
 /* Loads libcuda.so.1 from `path` (NULL: search) without cuInit. E_NO_DRIVER, E_DRIVER_TOO_OLD, E_SYMBOL_MISSING. */
 gpuchar_status gc_cuda_load(const char *path, gc_cuda *cuda);
-/* cuInit, once per table and process; in a forked child of a process that initialized: E_FORKED. E_NO_DEVICE, E_NO_DRIVER, E_CUDA. */
+/*
+ * cuInit, once per table and process; in a forked child of a process that initialized: E_FORKED. E_NO_DEVICE,
+ * E_NO_DRIVER, E_CUDA. Not thread-safe: the runtime holds its lock.
+ */
 gpuchar_status gc_cuda_init(gc_cuda *cuda);
 
-/* Status, detail and hint of a failed call: E_OUT_OF_DEVICE_MEMORY, E_CONTEXT_LOST (sticky errors) or E_CUDA. GPUCHAR_OK for CUDA_SUCCESS. */
+/*
+ * Status, detail and hint of a failed call: E_OUT_OF_DEVICE_MEMORY, E_CONTEXT_LOST (sticky errors), E_NO_DEVICE or E_CUDA.
+ * GPUCHAR_OK for CUDA_SUCCESS.
+ */
 gpuchar_status gc_cuda_check(const gc_cuda *cuda, CUresult result, const char *call);
 
 #endif

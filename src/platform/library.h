@@ -7,24 +7,41 @@
 #include <stddef.h>
 
 typedef struct gc_library {
-    void *handle; /* never closed */
-    char path[512];
+    void *handle;   /* never closed */
+    char path[512]; /* the real file, links resolved */
 } gc_library;
 
-/* What to look for; see library.c for the order of places. */
+/* What to look for; see library.c for the order of places. Lists end with NULL; a NULL list is empty. */
 typedef struct gc_library_spec {
-    const char *environment;           /* "GPUCHAR_LIBNVRTC" */
-    const char *const *sonames;        /* "libnvrtc.so.13", ..., NULL-terminated, best first */
-    const char *const *wheel_folders;  /* "nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib", NULL-terminated, relative to site-packages */
-    const char *const *toolkit_folders; /* "lib64", "extras/CUPTI/lib64", "targets/x86_64-linux/lib", NULL-terminated */
-    gpuchar_status missing;            /* status when it is found nowhere */
+    const char *environment;            /* "GPUCHAR_LIBNVRTC" */
+    const char *const *sonames;         /* "libnvrtc.so.13", ..., best first */
+    const char *const *folders;         /* absolute, "/usr/lib/wsl/lib" */
+    const char *const *wheel_folders;   /* "nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib", relative to site-packages */
+    const char *const *toolkit_folders; /* "lib64", "extras/CUPTI/lib64", "targets/x86_64-linux/lib" */
+    gpuchar_status missing;             /* status when it is found nowhere */
     const char *hint;
-    bool (*accept)(const gc_library *library, void *user); /* NULL: any; a refused library is passed over */
+    /*
+     * NULL: any. GPUCHAR_OK, or the failure that says why this library is of no use: that of a library given by name
+     * is the answer; in a search it is passed over, and told when nothing better is found.
+     */
+    gpuchar_status (*accept)(const gc_library *library, void *user);
     void *accept_user;
 } gc_library_spec;
 
 gpuchar_status gc_library_open(const gc_library_spec *spec, const char *path, gc_library *library);
 /* dlsym with E_SYMBOL_MISSING naming symbol and library. */
 gpuchar_status gc_library_symbol(const gc_library *library, const char *symbol, void **address);
+
+/* One function pointer of a table: where it goes, what it is called, and since when or before when it has another name. */
+typedef struct gc_symbol {
+    const char *name;
+    const char *older_name; /* NULL: none */
+    size_t offset;          /* of the pointer in the table */
+    bool optional;          /* stays NULL when missing */
+} gc_symbol;
+gpuchar_status gc_library_fill(const gc_library *library, const gc_symbol *symbols, size_t count, void *table);
+
+/* Opens `name` in the folder of `library`, so that the loader finds this one when `library` asks for it. False when it is not there. */
+bool gc_library_open_sibling(const gc_library *library, const char *name);
 
 #endif
