@@ -27,7 +27,7 @@ add_custom_command(
   OUTPUT "${GPUCHAR_GENERATED}/tables.stamp"
   BYPRODUCTS ${_tables}
   COMMAND "${CMAKE_COMMAND}" -D "LIST=${GPUCHAR_GENERATED}/sources.txt" -D "OUTPUT_FOLDER=${GPUCHAR_GENERATED}"
-          -D "SOURCE_FOLDER=${PROJECT_SOURCE_DIR}/src" -P "${PROJECT_SOURCE_DIR}/cmake/scan_tables.cmake"
+          -P "${PROJECT_SOURCE_DIR}/cmake/scan_tables.cmake"
   DEPENDS ${GPUCHAR_SOURCES} "${GPUCHAR_GENERATED}/sources.txt" "${PROJECT_SOURCE_DIR}/cmake/scan_tables.cmake"
   COMMENT "Scanning for experiments and schemas" VERBATIM)
 add_custom_target(gpuchar_tables DEPENDS "${GPUCHAR_GENERATED}/tables.stamp")

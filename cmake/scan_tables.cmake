@@ -1,4 +1,4 @@
-# cmake -D LIST=FILE -D SOURCE_FOLDER=src -D OUTPUT_FOLDER=DIR -P scan_tables.cmake
+# cmake -D LIST=FILE -D OUTPUT_FOLDER=DIR -P scan_tables.cmake
 # Writes experiments_table.c (src/experiments/*.c that define `const gc_experiment gc_experiment_NAME`) and
 # schemas_table.c (any source that defines `const gpuchar_schema gc_schema_NAME`), both sorted by name.
 file(STRINGS "${LIST}" sources)
@@ -21,21 +21,20 @@ foreach(source IN LISTS sources)
   endforeach()
 endforeach()
 
-# Writes OUTPUT_FOLDER/file with the header, one extern declaration per name, and a NULL-terminated table.
-function(write_table file header type table names)
+# Writes OUTPUT_FOLDER/file: one extern declaration per name, and a NULL-terminated table. The struct tags are enough
+# for a table of pointers; the headers that complete them declare the table for its users.
+function(write_table file type table names)
   list(REMOVE_DUPLICATES names)
   list(SORT names)
   set(externs "")
   set(rows "")
   foreach(name IN LISTS names)
-    string(APPEND externs "extern const ${type} ${name};\n")
+    string(APPEND externs "extern const struct ${type} ${name};\n")
     string(APPEND rows "    &${name},\n")
   endforeach()
-  set(text "/* Made by cmake/scan_tables.cmake. */\n#include <${header}>\n#include <stddef.h>\n\n")
-  string(APPEND text "${externs}extern const ${type} *const ${table}[];\n\nconst ${type} *const ${table}[] = {\n${rows}    NULL,\n};\n")
-  if(NOT EXISTS "${SOURCE_FOLDER}/${header}" AND NOT EXISTS "${SOURCE_FOLDER}/../include/${header}")
-    set(text "/* ${header} does not exist. */\ntypedef int gc_no_${table};\n")
-  endif()
+  set(text "/* Made by cmake/scan_tables.cmake. */\n#include <stddef.h>\n\nstruct ${type};\n${externs}")
+  string(APPEND text "extern const struct ${type} *const ${table}[];\n\n")
+  string(APPEND text "const struct ${type} *const ${table}[] = {\n${rows}    NULL,\n};\n")
   set(old "")
   if(EXISTS "${OUTPUT_FOLDER}/${file}")
     file(READ "${OUTPUT_FOLDER}/${file}" old)
@@ -45,6 +44,6 @@ function(write_table file header type table names)
   endif()
 endfunction()
 
-write_table(experiments_table.c "experiments/experiment.h" gc_experiment gc_experiments "${experiments}")
-write_table(schemas_table.c "gpuchar/schema.h" gpuchar_schema gc_schemas "${schemas}")
+write_table(experiments_table.c gc_experiment gc_experiments "${experiments}")
+write_table(schemas_table.c gpuchar_schema gc_schemas "${schemas}")
 file(TOUCH "${OUTPUT_FOLDER}/tables.stamp")
