@@ -17,7 +17,8 @@ enum {
     GPUCHAR_FLAG_THROTTLED = 1u << 3,    /* NVML named a throttle reason during the measurement */
     GPUCHAR_FLAG_UNSTABLE = 1u << 4,     /* spread or drift above the experiment's bound */
     GPUCHAR_FLAG_COMPILE_ONLY = 1u << 5, /* generated, compiled and proved, not run */
-    GPUCHAR_FLAG_RECORDED = 1u << 6      /* read from a recorded profile */
+    GPUCHAR_FLAG_RECORDED = 1u << 6,     /* read from a recorded profile */
+    GPUCHAR_FLAG_OFF_LAW = 1u << 7       /* the samples do not follow the law that was fitted to them */
 };
 
 /* Robust summary of one sampled quantity; the unit is in the name of the field that holds it. */
@@ -51,7 +52,10 @@ enum {
     GPUCHAR_EVIDENCE_CLOCK = 1u << 2     /* sm_clock_hz is known */
 };
 
-/* What stands behind a result. Counts are warp instructions of the kind under test in the timed region. */
+/*
+ * What stands behind a result. Counts are warp instructions of the kind under test that one launch (of the largest
+ * point, where there are several) executes in the timed region.
+ */
 typedef struct gpuchar_evidence {
     uint64_t intended_count; /* what the kernel's author meant to be there */
     uint64_t decoded_count;  /* what the machine code holds */

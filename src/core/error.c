@@ -211,6 +211,13 @@ gpuchar_status gc_error_put(gc_error_box *box, gpuchar_status status) {
     return status;
 }
 
+void gc_error_restore(gc_error_box *box) {
+    gc_error_put(gc_error_take(), GPUCHAR_OK);
+    if (box) {
+        gc_error_put(box, box->detail.status);
+    }
+}
+
 const gpuchar_error *gpuchar_last_error(void) {
     /* Set at each call: the addresses of a thread's variables are no constants. */
     shown = (gpuchar_error){

@@ -39,5 +39,7 @@ void gc_attach_log(const char *log);
 typedef struct gc_error_box gc_error_box;
 gc_error_box *gc_error_take(void);
 gpuchar_status gc_error_put(gc_error_box *box, gpuchar_status status);
+/* For a failure that is swallowed: the thread's detail becomes what gc_error_take had taken (NULL: no failure). Frees the box. */
+void gc_error_restore(gc_error_box *box);
 
 #endif

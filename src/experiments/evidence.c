@@ -1,0 +1,82 @@
+#include <core/error.h>
+#include <experiments/evidence.h>
+
+/* A caller who does not ask for counters must still learn of these. */
+static bool never_swallowed(gpuchar_status status) {
+    return status == GPUCHAR_E_CANCELLED || status == GPUCHAR_E_CONTEXT_LOST || status == GPUCHAR_E_OUT_OF_MEMORY;
+}
+
+gpuchar_status gc_evidence_count(gpuchar_session *session, uint32_t counters, uint32_t require,
+                                 gc_count_function count, void *user, gpuchar_evidence *evidence) {
+    bool required = counters == GPUCHAR_COUNTERS_REQUIRED || (require & GPUCHAR_REQUIRE_COUNTED);
+    if (counters == GPUCHAR_COUNTERS_OFF && !required) {
+        evidence->counters_status = GPUCHAR_E_NOT_REQUESTED;
+        return GPUCHAR_OK;
+    }
+    gc_error_box *before = gc_error_take();
+    gpuchar_status status = count(user);
+    if (status < 0 && (required || never_swallowed(status))) {
+        if (before) gc_error_put(before, GPUCHAR_OK); /* gives the older detail up */
+        return status;
+    }
+    evidence->counters_status = status;
+    if (status < 0) {
+        const gpuchar_error *error = gpuchar_last_error();
+        gc_log_write(gc_runtime_log(session->runtime), GPUCHAR_LOG_INFO, "no counters: %s (%s)", error->message,
+                     error->hint);
+    }
+    gc_error_restore(before);
+    return GPUCHAR_OK;
+}
+
+gpuchar_status gc_evidence_settle(const gpuchar_evidence *evidence, uint32_t require, const char *reason) {
+    const uint32_t doubts = GPUCHAR_FLAG_EMULATED | GPUCHAR_FLAG_THROTTLED | GPUCHAR_FLAG_UNSTABLE |
+                            GPUCHAR_FLAG_COMPILE_ONLY | GPUCHAR_FLAG_OFF_LAW;
+    const uint32_t unsteady = GPUCHAR_FLAG_THROTTLED | GPUCHAR_FLAG_UNSTABLE | GPUCHAR_FLAG_OFF_LAW;
+    if (!(evidence->flags & GPUCHAR_FLAG_PROVED)) {
+        if (!(require & GPUCHAR_REQUIRE_PROVED)) return GPUCHAR_CAVEAT;
+        return gc_fail(GPUCHAR_E_NOT_PROVED, "%s", reason);
+    }
+    if ((require & GPUCHAR_REQUIRE_COUNTED) && !(evidence->flags & (GPUCHAR_FLAG_COUNTED | GPUCHAR_FLAG_COMPILE_ONLY))) {
+        return gc_fail(GPUCHAR_E_MEASUREMENT, "the hardware counted other instructions than the machine code holds");
+    }
+    if ((require & GPUCHAR_REQUIRE_STABLE) && (evidence->flags & unsteady)) {
+        return gc_fail(GPUCHAR_E_MEASUREMENT, "the samples are throttled, unsteady or off the fitted law");
+    }
+    /* Counters that were read and disagree are a doubt; counters that could not be read are none. */
+    bool disagree = evidence->counters_status == GPUCHAR_OK && !(evidence->flags & GPUCHAR_FLAG_COUNTED);
+    return (evidence->flags & doubts) || disagree ? GPUCHAR_CAVEAT : GPUCHAR_OK;
+}
+
+void gc_evidence_text(const gpuchar_evidence *evidence, gc_text *text) {
+    static const struct {
+        uint32_t flag;
+        const char *word;
+    } words[] = {{GPUCHAR_FLAG_EMULATED, "emulated"},         {GPUCHAR_FLAG_THROTTLED, "throttled"},
+                 {GPUCHAR_FLAG_UNSTABLE, "unstable"},         {GPUCHAR_FLAG_OFF_LAW, "off the fitted law"},
+                 {GPUCHAR_FLAG_COMPILE_ONLY, "compiled only"}, {GPUCHAR_FLAG_RECORDED, "recorded"}};
+    gc_text_add(text, "machine code: ");
+    if (evidence->flags & GPUCHAR_FLAG_PROVED) {
+        gc_text_add(text, "proved for sm_%u, %llu %s as intended, %llu others around them\n", evidence->arch,
+                    (unsigned long long)evidence->decoded_count, evidence->mnemonic,
+                    (unsigned long long)evidence->scaffold_count);
+    } else {
+        gc_text_add(text, "not proved (%s)\n", gpuchar_status_text(evidence->proof_status));
+    }
+    gc_text_add(text, "counters:     ");
+    if (evidence->flags & GPUCHAR_FLAG_COUNTED) {
+        gc_text_add(text, "agree, %llu executed, %u passes\n", (unsigned long long)evidence->executed_count,
+                    evidence->counter_passes);
+    } else if (evidence->counters_status == GPUCHAR_OK) {
+        gc_text_add(text, "disagree, %llu executed instead of %llu\n", (unsigned long long)evidence->executed_count,
+                    (unsigned long long)evidence->intended_count);
+    } else {
+        gc_text_add(text, "none (%s)\n", gpuchar_status_text(evidence->counters_status));
+    }
+    if (evidence->known & GPUCHAR_EVIDENCE_CLOCK) {
+        gc_text_add(text, "SM clock:     %.0f MHz while measuring\n", evidence->sm_clock_hz / 1e6);
+    }
+    for (size_t i = 0; i < GC_COUNT(words); ++i) {
+        if (evidence->flags & words[i].flag) gc_text_add(text, "note:         %s\n", words[i].word);
+    }
+}

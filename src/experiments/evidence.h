@@ -1,0 +1,27 @@
+/* What all experiments do with their evidence: swallow or demand counters, and settle the final status. */
+#ifndef GC_EXPERIMENTS_EVIDENCE_H
+#define GC_EXPERIMENTS_EVIDENCE_H
+
+#include <core/util.h>
+#include <gpuchar/counters.h>
+#include <gpuchar/experiment.h>
+#include <gpuchar/stat.h>
+#include <session/session_internal.h>
+
+/* Reads counters into whatever `user` is. */
+typedef gpuchar_status (*gc_count_function)(void *user);
+
+/*
+ * Runs `count` as the caller's `counters` option says. Off or not possible: the evidence tells why and the thread's
+ * last error stays as it was. Required and not possible, cancelled, or a lost context: that failure.
+ */
+gpuchar_status gc_evidence_count(gpuchar_session *session, uint32_t counters, uint32_t require,
+                                 gc_count_function count, void *user, gpuchar_evidence *evidence);
+
+/* GPUCHAR_OK, GPUCHAR_CAVEAT, or the failure that `require` makes of a missing proof. `reason`: the proof's own words. */
+gpuchar_status gc_evidence_settle(const gpuchar_evidence *evidence, uint32_t require, const char *reason);
+
+/* The evidence as lines of text. */
+void gc_evidence_text(const gpuchar_evidence *evidence, gc_text *text);
+
+#endif
