@@ -1,4 +1,7 @@
-/* Decoder of 128-bit SASS (sm_70 and later): control flow with all fields, scheduling of every instruction, and base mnemonics. */
+/*
+ * Decoder of 128-bit SASS (sm_70 and later): control flow with all fields, scheduling of every instruction, base
+ * mnemonics, and the registers of the instructions that proofs follow.
+ */
 #ifndef GC_SASS_DECODE_H
 #define GC_SASS_DECODE_H
 
