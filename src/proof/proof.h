@@ -6,7 +6,7 @@
 #define GC_PROOF_H
 
 #include <gpuchar/stat.h>
-#include <stdbool.h>
+#include <stddef.h>
 
 /* What a kernel with divergent paths claims about itself. */
 typedef struct gc_divergence_claim {
@@ -19,14 +19,18 @@ typedef struct gc_divergence_claim {
 } gc_divergence_claim;
 
 #define GC_PROOF_PATHS_MAX 32
+#define GC_PROOF_LOOP_SCAFFOLD_MAX 8
 
-/* What was found. `status` is GPUCHAR_OK, or GPUCHAR_E_NOT_PROVED with `reason` in words ("path 7 holds 127 FFMA, not 128"). */
+/*
+ * What was found. `status` is GPUCHAR_OK, or GPUCHAR_E_NOT_PROVED with `reason` in words ("path 7 holds 127 FFMA, not
+ * 128"); the other fields then say what was seen until the proof failed. Paths are numbered in the order of their code.
+ */
 typedef struct gc_divergence_proof {
     gpuchar_status status;
     char reason[160];
     char mnemonic[32];
     uint32_t paths;                /* loops found between the clock reads */
-    uint32_t dispatch_decisions;   /* sum of (successors - 1) over the divergent branches between the clock reads, loops' own back edges left out */
+    uint32_t dispatch_decisions;   /* sum of (successors that lead to a path - 1) over the branches of the region */
     uint32_t barriers;             /* BSSY intervals inside the region */
     uint32_t loop_instructions[GC_PROOF_PATHS_MAX]; /* all instructions of each loop, padding included */
     uint32_t loop_intended[GC_PROOF_PATHS_MAX];
@@ -38,11 +42,22 @@ typedef struct gc_divergence_proof {
 } gc_divergence_proof;
 
 /*
- * Proves a divergent kernel: exactly two clock reads that enclose the region; `paths` loops, each one block that
- * branches to itself, entered from the dispatch alone; each holds exactly `body` chained instructions, unguarded, each
- * reading the register that the one before wrote (a single dependent chain), and the same instruction count and the same stall sum; no chained instruction of that
- * kind outside the loops; paths - 1 dispatch decisions, each inside a BSSY interval whose BSYNC is in the region too; no call, no predicated chain instruction, no local memory (spill),
- * no instruction without a known mnemonic, nothing but the listed scaffold. Malformed bytes return E_SASS_FORMAT.
+ * Proves a divergent kernel, from the decoded machine code alone:
+ * - exactly two clock reads, and a region between them that is entered and left through them only;
+ * - `paths` loops in it and no other cycle: each one block that branches to itself, from which no other loop is reached;
+ * - in each loop exactly `body` chained instructions, none predicated, each reading as a factor, operand or address what
+ *   the one before wrote, the first one what the last one wrote; nothing else writes the chain's registers. With MUFU one
+ *   FADD or FMUL per loop may be a link of the chain (not counted);
+ * - beside them in each loop only counter, compare, branch, moves and NOP, at most GC_PROOF_LOOP_SCAFFOLD_MAX without the NOPs;
+ * - the same number of instructions and the same stall sum in all loops;
+ * - no chained instruction outside the loops (IMAD that only moves, shifts or adds, and IMAD.WIDE, are scaffold);
+ * - paths - 1 dispatch decisions, none uniform by its form, each inside a BSSY interval whose BSYNC cannot be gone around
+ *   before the second clock read; with `uniform` none;
+ * - no call, local memory, store, YIELD, BREAK or unknown instruction in the region: nothing but the listed scaffold.
+ *
+ * Returns GPUCHAR_OK whenever there is a verdict, which is proof->status. Errors: E_INVALID_ARGUMENT (a claim without kernel or
+ * mnemonics, more than GC_PROOF_PATHS_MAX paths), E_SASS_FORMAT (malformed bytes, no such kernel), E_SASS_UNKNOWN (sm_61 and
+ * older, a branch whose targets are not known), E_OUT_OF_MEMORY; then proof->status is the same error.
  */
 gpuchar_status gc_prove_divergence(const void *cubin, size_t size, const gc_divergence_claim *claim,
                                    gc_divergence_proof *proof);

@@ -1,0 +1,152 @@
+#include <proof/chain.h>
+#include <string.h>
+
+static unsigned long long pc_of(const gc_instruction *in) {
+    return (unsigned long long)in->pc;
+}
+
+static bool is_one_of(const char *name, const char *const *list) {
+    for (; *list; list++)
+        if (strcmp(name, *list) == 0)
+            return true;
+    return false;
+}
+
+bool gc_claims(const gc_divergence_claim *claim, const char *mnemonic) {
+    for (uint32_t i = 0; i < claim->mnemonic_count; i++)
+        if (mnemonic && strcmp(mnemonic, claim->mnemonics[i]) == 0)
+            return true;
+    return false;
+}
+
+#define GC_LOW_IMAD 0x024 /* opcode bits [8:0] of the 32-bit low product; .WIDE and .HI are others */
+
+static bool is_multiply_add(const gc_instruction *in) {
+    if ((in->opcode & 0x1ff) != GC_LOW_IMAD || in->source_a == GC_REGISTER_ZERO || in->zero_b || in->zero_c)
+        return false;
+    /* A factor of 0, 1 or another power of two is a move, an addition or a shift in disguise. */
+    const bool plain = in->has_immediate && in->immediate_is_b && (in->immediate & (in->immediate - 1)) == 0;
+    return !plain;
+}
+
+bool gc_is_intended(const gc_divergence_claim *claim, const gc_instruction *in) {
+    if (in->never || !gc_claims(claim, in->mnemonic))
+        return false;
+    return strcmp(in->mnemonic, "IMAD") != 0 || is_multiply_add(in);
+}
+
+/* MUFU takes no immediate that could keep paths apart: one addition or multiplication per loop does it. */
+static bool is_marker(const gc_divergence_claim *claim, const gc_instruction *in) {
+    static const char *const MARKERS[] = {"FADD", "FMUL", NULL};
+    return !in->never && gc_claims(claim, "MUFU") && !gc_claims(claim, in->mnemonic) &&
+           is_one_of(in->mnemonic, MARKERS);
+}
+
+static bool is_move(const gc_instruction *in) {
+    return strcmp(in->mnemonic, "IMAD") == 0 && (in->opcode & 0x1ff) == GC_LOW_IMAD &&
+           in->source_a == GC_REGISTER_ZERO;
+}
+
+static bool is_loop_scaffold(const gc_instruction *in) {
+    static const char *const ALLOWED[] = {"IADD3", "IADD",  "VIADD", "UIADD3", "UVIADD", "ISETP",
+                                          "UISETP", "BRA", "NOP",   "MOV",    "UMOV",   NULL};
+    return in->never || is_one_of(in->mnemonic, ALLOWED) || is_move(in);
+}
+
+/* The register that carries the chain, and its width; unknown before the first link of the first turn. */
+typedef struct value {
+    uint16_t first;
+    uint8_t count;
+} value;
+
+static bool writes_into(const gc_instruction *in, value live) {
+    return live.count && in->destination_count && in->destination < live.first + live.count &&
+           live.first < in->destination + in->destination_count;
+}
+
+/* Whether the link reads the live value where its result depends on it at full latency: a factor, operand or address. */
+static bool reads(const gc_instruction *in, value live) {
+    if (in->access_bytes)
+        return in->source_a == live.first && live.count == in->destination_count;
+    return live.count == 1 && (in->source_a == live.first || in->source_b == live.first);
+}
+
+static bool check_link(const gc_instruction *in, uint32_t path, gc_divergence_proof *proof) {
+    if (in->guard != GC_PREDICATE_TRUE)
+        return gc_refuse(proof, "%s of path %u at 0x%llx is predicated", in->mnemonic, path, pc_of(in));
+    if (!in->writes_known || in->destination_count == 0)
+        return gc_refuse(proof, "%s of path %u at 0x%llx writes no known register", in->mnemonic, path, pc_of(in));
+    if (in->access_bytes && in->access_bytes != 8)
+        return gc_refuse(proof, "%s of path %u at 0x%llx loads %u bytes, not an address", in->mnemonic, path, pc_of(in),
+                         in->access_bytes);
+    return true;
+}
+
+/* One turn of the loop. `live` comes in as the turn before left it and goes out as this one leaves it. */
+static bool follow_chain(const gc_flow *flow, const gc_block *block, const gc_divergence_claim *claim, uint32_t path,
+                         value *live, gc_divergence_proof *proof) {
+    for (uint32_t i = 0; i < block->count; i++) {
+        const gc_instruction *in = &flow->instructions[block->first + i];
+        if (in->never)
+            continue;
+        if (gc_is_intended(claim, in) || is_marker(claim, in)) {
+            if (live->count && !reads(in, *live))
+                return gc_refuse(proof, "the chain of path %u is broken: %s at 0x%llx does not read the one before", path,
+                                 in->mnemonic, pc_of(in));
+            live->first = in->destination;
+            live->count = in->destination_count;
+        } else if (writes_into(in, *live)) {
+            return gc_refuse(proof, "the chain of path %u is broken: %s at 0x%llx overwrites it", path, in->mnemonic,
+                             pc_of(in));
+        }
+    }
+    return true;
+}
+
+typedef struct content {
+    uint32_t intended, markers, scaffold, stall;
+} content;
+
+static bool check_instruction(const gc_divergence_claim *claim, const gc_instruction *in, uint32_t path, content *sum,
+                              gc_divergence_proof *proof) {
+    sum->stall += in->stall;
+    if (!in->mnemonic)
+        return gc_refuse(proof, "path %u holds an unknown instruction (opcode 0x%x) at 0x%llx", path, in->opcode, pc_of(in));
+    if (gc_is_intended(claim, in)) {
+        sum->intended++;
+        return check_link(in, path, proof);
+    }
+    if (is_marker(claim, in)) {
+        sum->markers++;
+        return check_link(in, path, proof);
+    }
+    if (!is_loop_scaffold(in) || (!in->never && !in->writes_known))
+        return gc_refuse(proof, "path %u holds an unexpected %s at 0x%llx", path, in->mnemonic, pc_of(in));
+    sum->scaffold += in->kind != GC_OP_NOP && !in->never;
+    return true;
+}
+
+static const char *claimed_name(const gc_divergence_claim *claim, const gc_divergence_proof *proof) {
+    return proof->mnemonic[0] ? proof->mnemonic : claim->mnemonics[0];
+}
+
+bool gc_check_loop(const gc_region *region, const gc_divergence_claim *claim, uint32_t path, gc_divergence_proof *proof) {
+    const gc_flow *flow = region->flow;
+    const gc_block *block = &flow->blocks[region->loops[path]];
+    content sum = {0};
+    bool good = true;
+    for (uint32_t i = 0; i < block->count; i++)
+        good = check_instruction(claim, &flow->instructions[block->first + i], path, &sum, proof) && good;
+    proof->loop_instructions[path] = block->count;
+    proof->loop_intended[path] = sum.intended;
+    proof->loop_stall[path] = sum.stall;
+    if (!good)
+        return false;
+    if (sum.intended != claim->body)
+        return gc_refuse(proof, "path %u holds %u %s, not %u", path, sum.intended, claimed_name(claim, proof), claim->body);
+    if (sum.markers > 1 || sum.scaffold > GC_PROOF_LOOP_SCAFFOLD_MAX)
+        return gc_refuse(proof, "path %u holds too much scaffold: %u instructions and %u markers", path, sum.scaffold,
+                         sum.markers);
+    value live = {0};
+    return follow_chain(flow, block, claim, path, &live, proof) && follow_chain(flow, block, claim, path, &live, proof);
+}

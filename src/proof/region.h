@@ -1,0 +1,35 @@
+/* The timed region of a kernel: the blocks between its two clock reads, its loops and its BSSY intervals. */
+#ifndef GC_PROOF_REGION_H
+#define GC_PROOF_REGION_H
+
+#include <proof/proof.h>
+#include <sass/flow.h>
+#include <stdbool.h>
+
+typedef struct gc_region {
+    const gc_flow *flow;
+    uint32_t start; /* blocks of the clock reads */
+    uint32_t end;
+    uint8_t *inside; /* by block: 1 between the clock reads */
+    uint8_t *marks;  /* scratch, by block */
+    uint32_t *stack; /* scratch, by block */
+    uint32_t *reach; /* by block: bit n: path loop n can be reached, itself included */
+    uint32_t loops[GC_PROOF_PATHS_MAX]; /* blocks */
+    uint32_t loop_count;
+} gc_region;
+
+/* Refuses the proof with a reason; returns false, so that `return gc_refuse(...)` is the idiom. The first reason stays. */
+bool gc_refuse(gc_divergence_proof *proof, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+gpuchar_status gc_region_open(const gc_flow *flow, gc_region *region);
+void gc_region_close(gc_region *region);
+
+/* Each returns false after gc_refuse. In this order: */
+bool gc_region_find(gc_region *region, gc_divergence_proof *proof);
+bool gc_region_find_loops(gc_region *region, gc_divergence_proof *proof);
+/* Decisions of the dispatch, each inside an interval that no thread leaves but through its BSYNC. */
+bool gc_region_check_dispatch(gc_region *region, gc_divergence_proof *proof);
+
+bool gc_region_is_loop(const gc_region *region, uint32_t block);
+
+#endif
