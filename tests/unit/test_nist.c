@@ -1,5 +1,6 @@
 /*
- * Statistics against the certified values of NIST's Statistical Reference Datasets (https://www.itl.nist.gov/div898/strd/).
+ * Statistics against the certified values of NIST's Statistical Reference Datasets
+ * (https://www.itl.nist.gov/div898/strd/).
  * LRE, log relative error: the number of right digits, at most 15, which is what the certificates have. The data are
  * decimal, a double holds them to 16 digits: where deviations are much smaller than values (NumAcc3 and 4), even exact
  * arithmetic cannot give all digits of the standard deviation.
@@ -136,7 +137,7 @@ static void check_wampler(const char *name, bool tenths, double noise, double di
     for (int i = 0; i < WAMPLER_COUNT; i++) {
         x[i] = i;
         y[i] = 0;
-        /* From the highest power down, in whole numbers; the coefficients of Wampler2 are 10^-k, its y has 5 decimals. */
+        /* From the highest power down, in whole numbers; Wampler2 has coefficients 10^-k, and 5 decimals in y. */
         for (int k = WAMPLER_TERMS - 1; k >= 0; k--) {
             y[i] = y[i] * i + (tenths ? pow(10, WAMPLER_TERMS - 1 - k) : 1);
         }
