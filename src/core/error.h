@@ -5,8 +5,8 @@
 #include <gpuchar/status.h>
 
 /*
- * Each returns `status`, so that `return gc_fail(...)` is the idiom. A new failure clears hint and log. A status that is
- * no failure (>= 0) is returned and changes nothing. Arguments may point into the failure being replaced.
+ * Each returns `status`, so that `return gc_fail(...)` is the idiom. A new failure clears hint and log. A status that
+ * is no failure (>= 0) is returned and changes nothing. Arguments may point into the failure being replaced.
  */
 gpuchar_status gc_fail(gpuchar_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -19,7 +19,7 @@ typedef struct gc_native {
 
 gpuchar_status gc_fail_native(gpuchar_status status, gc_native native, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* GPUCHAR_DOMAIN_OS; the system's text for the errno value is added to the message: "cannot read x: Permission denied". */
+/* GPUCHAR_DOMAIN_OS. The system's text for the errno value is added to the message: "cannot read x: No such file". */
 gpuchar_status gc_fail_os(gpuchar_status status, int error_number, const char *call, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 gpuchar_status gc_fail_memory(size_t bytes);

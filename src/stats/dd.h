@@ -7,6 +7,7 @@
 #define GC_STATS_DD_H
 
 #include <math.h>
+#include <stddef.h>
 
 #ifdef __FAST_MATH__
 #error "the compensation terms are zero in exact algebra: -ffast-math removes them"
@@ -74,6 +75,15 @@ static inline gc_dd gc_dd_sqrt(gc_dd a) {
     double root = sqrt(a.high);
     gc_dd rest = gc_dd_subtract(a, gc_dd_two_product(root, root));
     return gc_dd_quick_sum(root, rest.high / (2 * root));
+}
+
+/* count >= 1 */
+static inline gc_dd gc_dd_mean(const double *values, size_t count) {
+    gc_dd sum = {0, 0};
+    for (size_t i = 0; i < count; i++) {
+        sum = gc_dd_add(sum, gc_dd_from(values[i]));
+    }
+    return gc_dd_divide(sum, gc_dd_from((double)count));
 }
 
 #endif

@@ -27,21 +27,13 @@ static bool can_be_fitted(const double *x, const double *y, size_t count) {
     return count >= 2 && all_finite(x, count) && all_finite(y, count) && !all_equal(x, count);
 }
 
-static gc_dd mean_of(const double *values, size_t count) {
-    gc_dd sum = {0, 0};
-    for (size_t i = 0; i < count; i++) {
-        sum = gc_dd_add(sum, gc_dd_from(values[i]));
-    }
-    return gc_dd_divide(sum, gc_dd_from((double)count));
-}
-
 /* Means, and sums of squares and products around them. */
 typedef struct moments {
     gc_dd mean_x, mean_y, xx, xy, yy;
 } moments;
 
 static moments moments_of(const double *x, const double *y, size_t count) {
-    moments sums = {.mean_x = mean_of(x, count), .mean_y = mean_of(y, count)};
+    moments sums = {.mean_x = gc_dd_mean(x, count), .mean_y = gc_dd_mean(y, count)};
     for (size_t i = 0; i < count; i++) {
         gc_dd dx = gc_dd_subtract(gc_dd_from(x[i]), sums.mean_x);
         gc_dd dy = gc_dd_subtract(gc_dd_from(y[i]), sums.mean_y);
@@ -118,8 +110,11 @@ bool gc_theil_sen(const double *x, const double *y, size_t count, double *scratc
     size_t pairs = 0;
     for (size_t i = 0; i < count; i++) {
         for (size_t j = i + 1; j < count; j++) {
+            if (x[i] == x[j]) {
+                continue;
+            }
             double pair = (y[j] - y[i]) / (x[j] - x[i]);
-            if (x[i] != x[j] && isfinite(pair)) {
+            if (isfinite(pair)) {
                 scratch[pairs++] = pair;
             }
         }

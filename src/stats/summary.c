@@ -37,14 +37,6 @@ static double unscale(double value, int exponent) {
     return fmin(fmax(result, -DBL_MAX), DBL_MAX);
 }
 
-static gc_dd mean_of(const double *values, size_t count) {
-    gc_dd sum = {0, 0};
-    for (size_t i = 0; i < count; i++) {
-        sum = gc_dd_add(sum, gc_dd_from(values[i]));
-    }
-    return gc_dd_divide(sum, gc_dd_from((double)count));
-}
-
 static double deviation_of(const double *values, size_t count, gc_dd mean) {
     if (count < 2) {
         return 0;
@@ -94,7 +86,7 @@ gpuchar_stat gc_summarize(const double *samples, size_t count, double *scratch, 
     for (size_t i = 0; i < count; i++) {
         outliers += is_outlier(deviations[i], mad);
     }
-    gc_dd exact_mean = mean_of(sorted, count);
+    gc_dd exact_mean = gc_dd_mean(sorted, count);
     double mean = gc_dd_round(exact_mean);
     double low, high;
     gc_sorted_interval95(sorted, count, &low, &high);
