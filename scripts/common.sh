@@ -25,6 +25,12 @@ quietly() {
   fi
 }
 
+# The same for downloads, whose failures need no more words than the caller has.
+try() {
+  printf '\n== %s\n' "$*" >>"$log"
+  "$@" >>"$log" 2>&1
+}
+
 multiarch() { gcc -print-multiarch 2>/dev/null || clang -print-multiarch 2>/dev/null || true; }
 is_root() { [ "$(id -u)" = 0 ]; }
 is_debian() { have apt-get && have dpkg-deb; }
@@ -176,18 +182,19 @@ apt_line() { printf 'apt-get install %s' "$*"; }
 
 # ---- getting it ----------------------------------------------------------------------------------------------------
 
+# What is missing and why, in one line.
+give_up() { die "$1; missing: $what. Output: ${log#"$top"/}"; }
+
 install_as_root() {
   local upgraded
-  quietly "apt-get update" apt-get update -q || true
-  if ! apt-get install -s --no-install-recommends --no-upgrade "$@" >"$log.plan" 2>&1; then
-    tail -n 3 "$log.plan" >>"$log"
-    die "could not get $*: no network, or no package source has them. Then run this again: $(apt_line "$@")"
-  fi
+  try apt-get update -q || true
+  apt-get install -s --no-install-recommends --no-upgrade "$@" >"$log.plan" 2>&1 ||
+    { cat "$log.plan" >>"$log"; give_up "apt-get cannot get $* (no network, or no source has them)"; }
   # "Inst NAME [OLD] (NEW ...": something that is there would change.
   upgraded=$(awk '$1 == "Inst" && $3 ~ /^\[/ {printf " %s", $2}' "$log.plan")
-  [ -z "$upgraded" ] || die "these packages would have to be upgraded first, which is yours to decide:$upgraded. The line: $(apt_line "$@")"
-  DEBIAN_FRONTEND=noninteractive quietly "apt-get install" \
-    apt-get install -q -y --no-install-recommends --no-upgrade "$@" || die "could not install $* (see above)"
+  [ -z "$upgraded" ] || give_up "nothing is upgraded without you, but$upgraded would have to be: run $(apt_line "$@")"
+  DEBIAN_FRONTEND=noninteractive try apt-get install -q -y --no-install-recommends --no-upgrade "$@" ||
+    give_up "apt-get could not install $* (no network?)"
 }
 
 # Debian packages and what they need, downloaded with a private package list and unpacked into .deps/root.
@@ -195,12 +202,12 @@ unpack_as_user() {
   local state=$deps/apt file options
   mkdir -p "$state/lists/partial" "$state/cache/archives/partial" "$deps/root"
   options=(-q -o "Dir::State::lists=$state/lists" -o "Dir::Cache=$state/cache" -o Debug::NoLocking=1 -o APT::Sandbox::User=)
-  quietly "apt-get update" apt-get "${options[@]}" update || return 1
+  try apt-get "${options[@]}" update || return 1
   rm -f "$state"/cache/archives/*.deb
-  quietly "downloading $*" apt-get "${options[@]}" install --download-only -y --no-install-recommends "$@" || return 1
+  try apt-get "${options[@]}" install --download-only -y --no-install-recommends "$@" || return 1
   for file in "$state"/cache/archives/*.deb; do
     [ -f "$file" ] || return 1
-    quietly "unpacking ${file##*/}" dpkg-deb -x "$file" "$deps/root" || return 1
+    try dpkg-deb -x "$file" "$deps/root" || return 1
   done
 }
 
@@ -210,10 +217,10 @@ install_as_user() {
     case $package in libjansson-dev | libcmocka-dev | python3*) unpack+=("$package") ;; *) rest+=("$package") ;; esac
   done
   # A compiler cannot be unpacked just anywhere: it must be there.
-  [ ${#rest[@]} -eq 0 ] || die "a C compiler is needed and you are not root. Ask for: $(apt_line "$@")"
-  is_debian || die "please install the equivalents of: $*"
+  [ ${#rest[@]} -eq 0 ] || die "a C compiler with the C library's headers is needed, and you are not root; as root: $(apt_line "$@")"
+  is_debian || give_up "no apt-get here"
   case " $* " in *python3*) unpack+=(python3-pip-whl) ;; esac
-  unpack_as_user "${unpack[@]}" || die "could not download $* (no network?) and you are not root. Ask for: $(apt_line "$@")"
+  unpack_as_user "${unpack[@]}" || give_up "could not download Debian packages (no network?); as root: $(apt_line "$@")"
   case " $* " in *python3*)
     # Debian's python3 may be there without its venv module, which then lies beside an interpreter of the same version.
     if [ ! -x "$deps/root/usr/bin/python3" ]; then mkdir -p "$deps/root/usr/bin"; ln -sf "$(command -v python3)" "$deps/root/usr/bin/python3"; fi
@@ -227,25 +234,25 @@ make_venv() {
   "$deps/venv/bin/python" -m pip --version >/dev/null 2>&1 && return 0
   rm -rf "$deps/venv"
   if [ "$python" = python3 ]; then
-    quietly "python3 -m venv" "$python" -m venv "$deps/venv"
+    try "$python" -m venv "$deps/venv"
   else
     # The unpacked Python looks for pip's wheel under /usr/share: bring it in by hand.
     wheel=$(compgen -G "$deps/root/usr/share/python-wheels/pip-*.whl" | head -n 1) || return 1
-    quietly "python3 -m venv" "$python" -m venv --without-pip "$deps/venv" || return 1
-    quietly "pip" env PYTHONPATH="$wheel" "$deps/venv/bin/python" -m pip install -q --disable-pip-version-check --no-input pip
+    try "$python" -m venv --without-pip "$deps/venv" || return 1
+    try env PYTHONPATH="$wheel" "$deps/venv/bin/python" -m pip install -q --disable-pip-version-check --no-input pip
   fi
 }
 install_from_pypi() {
   local pip=("$deps/venv/bin/python" -m pip install -q --disable-pip-version-check --no-input)
-  make_venv || die "could not make a Python environment in .deps/venv; missing: ${pypi[*]} ${wheels[*]} (no network?)"
+  make_venv || give_up "could not make a Python environment in .deps/venv (no network?)"
   if [ ${#pypi[@]} -gt 0 ]; then
-    quietly "pip install ${pypi[*]}" "${pip[@]}" "${pypi[@]}" || die "could not get ${pypi[*]} from PyPI (no network?)"
+    try "${pip[@]}" "${pypi[@]}" || give_up "could not download from PyPI (no network?)"
   fi
   if [ ${#wheels[@]} -gt 0 ]; then
     # A folder that exists is complete: it gets its name last.
     rm -rf "$wheels_folder.part"
-    quietly "pip install ${wheels[*]}" "${pip[@]}" --no-deps --target "$wheels_folder.part" "${wheels[@]}" \
-      || die "could not get NVIDIA's headers and compiler (${wheels[*]}) from PyPI (no network?)"
+    try "${pip[@]}" --no-deps --target "$wheels_folder.part" "${wheels[@]}" \
+      || give_up "could not download NVIDIA's headers and compiler from PyPI (no network?)"
     mv "$wheels_folder.part" "$wheels_folder"
   fi
 }
@@ -255,9 +262,11 @@ prepare() {
   mkdir -p "$top/build"
   : >"$log"
   [ "$(uname -s)" = Linux ] || die "libgpuchar runs on Linux (x86-64, aarch64) and on WSL2; this is $(uname -s)"
+  if [ -f "$deps/python.ok" ]; then use_unpacked_python; fi
   look
   if lacking; then
-    local what='' where='installed' missing
+    local where='installed' missing
+    what=''
     if ! is_root; then where='unpacked into .deps'; fi
     [ ${#apt[@]} -eq 0 ] || what="Debian packages ${apt[*]} ($where)"
     missing="${pypi[*]}${pypi[*]:+ }${wheels[*]}"
@@ -277,7 +286,6 @@ prepare() {
     ! lacking || die "still missing after installing: ${apt[*]} ${pypi[*]} ${wheels[*]}"
   fi
   if [ -n "$wheels_folder" ]; then use_wheels; fi
-  if [ -d "$deps/root/usr/lib/python3" ] || [ -f "$deps/python.ok" ]; then use_unpacked_python; fi
 }
 
 # build FOLDER OPTION...: configures and builds.
