@@ -265,14 +265,11 @@ prepare() {
   if [ -f "$deps/python.ok" ]; then use_unpacked_python; fi
   look
   if lacking; then
-    local where='installed' missing
-    what=''
-    if ! is_root; then where='unpacked into .deps'; fi
-    [ ${#apt[@]} -eq 0 ] || what="Debian packages ${apt[*]} ($where)"
-    missing="${pypi[*]}${pypi[*]:+ }${wheels[*]}"
-    [ -z "$missing" ] || what+="${what:+; }from PyPI into .deps: $missing"
-    [ "$install" = 1 ] || die "missing, and --no-install was given: ${what//" ($where)"/}"
-    say "getting $what"
+    local names="${pypi[*]}${pypi[*]:+ }${wheels[*]}"
+    what="${apt[*]:+Debian packages }${apt[*]}"
+    what+="${names:+${what:+; }from PyPI: }$names"
+    [ "$install" = 1 ] || die "missing, and --no-install was given: $what"
+    if is_root; then say "installing $what${names:+ (PyPI's into .deps)}"; else say "getting into .deps: $what"; fi
     if [ ${#apt[@]} -gt 0 ]; then
       if is_root && is_debian; then install_as_root "${apt[@]}"; else install_as_user "${apt[@]}"; fi
       find_compiler
