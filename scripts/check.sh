@@ -4,6 +4,7 @@
 #   --no-install   install nothing; name in one line what is missing
 # Exit status: 0 when every test passed or was skipped.
 set -euo pipefail
+# shellcheck disable=SC2034 # for common.sh
 tool=check need=test install=1
 if [ "${1:-}" = --no-install ]; then install=0; shift; fi
 if [ "${1:-}" = --help ] || [ "${1:-}" = -h ]; then sed -n '2,5s/^# //p' "$0"; exit 0; fi

@@ -269,7 +269,7 @@ prepare() {
     what="${apt[*]:+Debian packages }${apt[*]}"
     what+="${names:+${what:+; }from PyPI: }$names"
     [ "$install" = 1 ] || die "missing, and --no-install was given: $what"
-    if is_root; then say "installing $what${names:+ (PyPI's into .deps)}"; else say "getting into .deps: $what"; fi
+    if is_root; then say "installing $what${names:+ (into .deps)}"; else say "getting into .deps: $what"; fi
     if [ ${#apt[@]} -gt 0 ]; then
       if is_root && is_debian; then install_as_root "${apt[@]}"; else install_as_user "${apt[@]}"; fi
       find_compiler

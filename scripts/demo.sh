@@ -4,6 +4,7 @@
 #   --no-install   install nothing; name in one line what is missing
 # Exit status: quick_char's (0, or 3 with --require-gpu on a machine without a GPU); 1 when it could not be built.
 set -euo pipefail
+# shellcheck disable=SC2034 # for common.sh
 tool=demo need=build install=1
 if [ "${1:-}" = --no-install ]; then install=0; shift; fi
 if [ "${1:-}" = --help ] || [ "${1:-}" = -h ]; then sed -n '2,5s/^# //p' "$0"; exit 0; fi

@@ -28,5 +28,5 @@ for library in $needed; do
     *) echo "the shared library needs $library" >&2; exit 1 ;;
   esac
 done
-readelf -d "$shared" | grep -q "SONAME.*\[$soname\]" || { echo "SONAME is not $soname" >&2; readelf -d "$shared" | grep SONAME >&2; exit 1; }
+[[ $(readelf -d "$shared") == *SONAME*"[$soname]"* ]] || { echo "SONAME is not $soname" >&2; readelf -d "$shared" | grep SONAME >&2; exit 1; }
 echo "$(wc -l <<<"$names") names; needs: ${needed//$'\n'/ }"
