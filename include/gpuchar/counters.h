@@ -35,6 +35,7 @@ typedef struct gpuchar_counters_result {
     size_t struct_size;
     double *values; /* [range][metric], range_count x metric_count; owned by the result */
     uint32_t *valid; /* same shape: 0 where the hardware gave no finite number (the value is then 0) */
+    size_t value_count;
     size_t range_count;
     size_t metric_count;
     uint64_t setup_ns;

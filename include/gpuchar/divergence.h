@@ -32,16 +32,14 @@ typedef struct gpuchar_divergence_sweep_options {
     uint32_t ways_count; /* 0: 1, 2, 4, 8, 16, 32 */
     uint32_t kind;       /* GPUCHAR_PATH_...; 0: FP32 */
     uint32_t lane_map;   /* GPUCHAR_LANES_...; 0: strided */
-    uint32_t body;       /* chained instructions per loop iteration, 64..512; 0: 128 */
-    uint32_t iterations; /* loop iterations per path, 16..65536; 0: chosen so that a path takes about 32,000 cycles */
+    uint32_t body;       /* chained instructions per loop iteration: 64, 128, 256 or 512; 0: 128 */
+    uint32_t iterations; /* loop iterations per path, 4..65536; 0: chosen so that a path takes about 32,000 cycles */
     uint32_t launches;   /* timed launches per point, 5..10000; 0: 201, as in the paper */
     uint32_t counters;   /* GPUCHAR_COUNTERS_... */
     uint32_t require;    /* GPUCHAR_REQUIRE_... */
     uint32_t keep_samples; /* 1: the result holds the cycles of each launch */
     uint32_t seed;       /* of the random lane map and of the operands; 0: 1 */
     uint32_t lanes[32];  /* path 0..31 of each lane, for GPUCHAR_LANES_GIVEN */
-    uint32_t zero_operands; /* 1: all operands are zero (0 is the default: random) */
-    uint32_t reserved;
 } gpuchar_divergence_sweep_options;
 
 /* One k. Frozen. */
@@ -108,10 +106,8 @@ typedef struct gpuchar_divergence_sweep_result {
     uint32_t iterations;
     uint32_t launches;
     uint32_t seed;
-    uint32_t zero_operands;
     uint32_t warmup_launches;
     uint32_t known;
-    uint32_t reserved;
     gpuchar_evidence evidence;
 } gpuchar_divergence_sweep_result;
 

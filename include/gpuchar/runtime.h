@@ -2,7 +2,8 @@
  * The runtime: NVIDIA's libraries found on this machine, the log callback and the cubin cache. It serves device
  * listing, compilation and sessions. Functions take NULL for the process's default runtime, made at its first use.
  *
- * Thread safety: a runtime may be used from any number of threads at once; close it when no session of it is open.
+ * Thread safety: a runtime may be used from any number of threads at once. Sessions keep their runtime alive: it goes
+ * with the last of them when it is closed before.
  */
 #ifndef GPUCHAR_RUNTIME_H
 #define GPUCHAR_RUNTIME_H
@@ -38,7 +39,11 @@ typedef struct gpuchar_runtime_options {
 /* One of NVIDIA's libraries as found, or why not. Frozen. */
 typedef struct gpuchar_library_info {
     char path[512];        /* "" when not found */
-    uint32_t version;      /* as the library numbers itself: 13000 for CUDA driver API 13.0, NVRTC 13.0; CUPTI's API version */
+    /*
+     * As the library numbers itself: 13000 for CUDA driver API 13.0 and NVRTC 13.0; CUPTI's API version; for NVML the
+     * major number of the display driver, 580, or 0 when its file's name does not tell.
+     */
+    uint32_t version;
     gpuchar_status status; /* GPUCHAR_OK, or why it cannot be used */
     char message[240];     /* the detail of that failure; "" when usable */
 } gpuchar_library_info;

@@ -134,7 +134,7 @@ static gpuchar_status fail_search(search *s) {
     }
     gpuchar_status status =
         s->loader_error[0]
-            ? gc_fail(s->spec->missing, "%s is there but cannot be loaded: %s", s->spec->sonames[0], s->loader_error)
+            ? gc_fail(s->spec->missing, "what was found of %s cannot be loaded: %s", s->spec->sonames[0], s->loader_error)
             : gc_fail(s->spec->missing, "%s was not found", s->spec->sonames[0]);
     gc_hint("%s", s->spec->hint);
     return status;

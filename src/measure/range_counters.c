@@ -1,0 +1,359 @@
+#include <core/error.h>
+#include <math.h>
+#include <measure/range_counters.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* One read: what was taken from CUPTI, in the order in which it is given back. */
+typedef struct gc_reader {
+    gpuchar_session *session;
+    const gc_cupti *cupti;
+    const gc_range_request *request;
+    char chip[32];
+    uint8_t *availability;
+    uint8_t *config;
+    size_t config_size;
+    uint8_t *data;
+    size_t data_size;
+    CUpti_Profiler_Host_Object *host;
+    CUpti_RangeProfiler_Object *profiler;
+    bool initialized;
+    bool started;
+    size_t passes;
+} gc_reader;
+
+#define GC_CUPTI_CALL(reader, member, parameters)                                                                      \
+    gc_cupti_check((reader)->cupti, (reader)->cupti->member(parameters), "cupti" #member)
+
+static uint8_t *image(size_t bytes) {
+    uint8_t *made = calloc(1, bytes ? bytes : 1);
+    if (!made) gc_fail_memory(bytes);
+    return made;
+}
+
+/* ---- the host side: which counters the metrics need ---- */
+
+static gpuchar_status host_open(gc_reader *reader) {
+    CUpti_Profiler_Host_Initialize_Params initialize = {.structSize = CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE};
+    initialize.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
+    initialize.pChipName = reader->chip;
+    initialize.pCounterAvailabilityImage = reader->availability;
+    gpuchar_status status = GC_CUPTI_CALL(reader, ProfilerHostInitialize, &initialize);
+    if (status != GPUCHAR_OK) return status;
+    reader->host = initialize.pHostObject;
+    return GPUCHAR_OK;
+}
+
+/* Adds the metrics one by one, so that an unknown one can be named. */
+static gpuchar_status host_add_metrics(gc_reader *reader) {
+    const gc_range_request *request = reader->request;
+    for (size_t i = 0; i < request->metric_count; ++i) {
+        const char *name = request->metrics[i];
+        CUpti_Profiler_Host_ConfigAddMetrics_Params add = {.structSize = CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE};
+        add.pHostObject = reader->host;
+        add.ppMetricNames = &name;
+        add.numMetrics = 1;
+        CUptiResult result = reader->cupti->ProfilerHostConfigAddMetrics(&add);
+        if (result == CUPTI_ERROR_INVALID_METRIC_NAME || result == CUPTI_ERROR_INVALID_PARAMETER) {
+            gc_native native = {GPUCHAR_DOMAIN_CUPTI, result, "CUPTI_ERROR_INVALID_METRIC_NAME",
+                                "cuptiProfilerHostConfigAddMetrics"};
+            if (result == CUPTI_ERROR_INVALID_PARAMETER) native.name = "CUPTI_ERROR_INVALID_PARAMETER";
+            gc_fail_native(GPUCHAR_E_METRIC_UNKNOWN, native, "the chip %s has no metric \"%s\"", reader->chip, name);
+            gc_hint("names look like \"smsp__inst_executed.sum\": base metric, dot, rollup; ncu --query-metrics lists them");
+            return GPUCHAR_E_METRIC_UNKNOWN;
+        }
+        gpuchar_status status = gc_cupti_check(reader->cupti, result, "cuptiProfilerHostConfigAddMetrics");
+        if (status != GPUCHAR_OK) return status;
+    }
+    return GPUCHAR_OK;
+}
+
+static gpuchar_status host_config(gc_reader *reader) {
+    CUpti_Profiler_Host_GetConfigImageSize_Params size = {.structSize = CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE};
+    CUpti_Profiler_Host_GetConfigImage_Params get = {.structSize = CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE};
+    CUpti_Profiler_Host_GetNumOfPasses_Params passes = {.structSize = CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE};
+    size.pHostObject = reader->host;
+    gpuchar_status status = GC_CUPTI_CALL(reader, ProfilerHostGetConfigImageSize, &size);
+    if (status != GPUCHAR_OK) return status;
+    reader->config_size = size.configImageSize;
+    reader->config = image(reader->config_size);
+    if (!reader->config) return GPUCHAR_E_OUT_OF_MEMORY;
+    get.pHostObject = reader->host;
+    get.configImageSize = reader->config_size;
+    get.pConfigImage = reader->config;
+    status = GC_CUPTI_CALL(reader, ProfilerHostGetConfigImage, &get);
+    if (status != GPUCHAR_OK) return status;
+    passes.configImageSize = reader->config_size;
+    passes.pConfigImage = reader->config;
+    status = GC_CUPTI_CALL(reader, ProfilerHostGetNumOfPasses, &passes);
+    reader->passes = passes.numOfPasses;
+    return status;
+}
+
+static gpuchar_status host_prepare(gc_reader *reader) {
+    gpuchar_status status = host_open(reader);
+    if (status == GPUCHAR_OK) status = host_add_metrics(reader);
+    if (status == GPUCHAR_OK) status = host_config(reader);
+    return status;
+}
+
+/* ---- the device side ---- */
+
+static gpuchar_status unsupported(const CUpti_Profiler_DeviceSupported_Params *asked) {
+    const char *why = asked->architecture == CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED ? "the architecture"
+                      : asked->sli == CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED        ? "SLI"
+                      : asked->vGpu == CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED       ? "the virtual GPU"
+                      : asked->vGpu == CUPTI_PROFILER_CONFIGURATION_DISABLED
+                          ? "the virtual GPU's configuration (profiling is switched off for it)"
+                      : asked->confidentialCompute == CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED
+                          ? "confidential computing"
+                      : asked->cmp == CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED ? "the mining card (CMP)"
+                      : asked->wsl == CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED ? "WSL"
+                                                                               : "the device";
+    gc_fail(GPUCHAR_E_COUNTERS_UNSUPPORTED, "CUPTI's range profiler is not available because of %s", why);
+    gc_hint("everything that needs no counters works; set counters to off to silence this");
+    return GPUCHAR_E_COUNTERS_UNSUPPORTED;
+}
+
+static gpuchar_status device_prepare(gc_reader *reader) {
+    CUpti_Profiler_Initialize_Params initialize = {.structSize = CUpti_Profiler_Initialize_Params_STRUCT_SIZE};
+    CUpti_Profiler_DeviceSupported_Params supported = {.structSize = CUpti_Profiler_DeviceSupported_Params_STRUCT_SIZE};
+    CUpti_Device_GetChipName_Params chip = {.structSize = CUpti_Device_GetChipName_Params_STRUCT_SIZE};
+    gpuchar_status status = GC_CUPTI_CALL(reader, ProfilerInitialize, &initialize);
+    if (status != GPUCHAR_OK) return status;
+    reader->initialized = true;
+    supported.cuDevice = reader->session->device;
+    supported.api = CUPTI_PROFILER_RANGE_PROFILING;
+    status = GC_CUPTI_CALL(reader, ProfilerDeviceSupported, &supported);
+    if (status != GPUCHAR_OK) return status;
+    if (supported.isSupported != CUPTI_PROFILER_CONFIGURATION_SUPPORTED) return unsupported(&supported);
+    chip.deviceIndex = (size_t)reader->session->device;
+    status = GC_CUPTI_CALL(reader, DeviceGetChipName, &chip);
+    if (status == GPUCHAR_OK) snprintf(reader->chip, sizeof reader->chip, "%s", chip.pChipName);
+    return status;
+}
+
+/* Which counters this device really has. It takes longer than all else, so ask only where parts can be missing. */
+static gpuchar_status device_availability(gc_reader *reader) {
+    CUpti_Profiler_GetCounterAvailability_Params ask = {.structSize = CUpti_Profiler_GetCounterAvailability_Params_STRUCT_SIZE};
+    if (!reader->session->info.mig_enabled) return GPUCHAR_OK;
+    ask.ctx = reader->session->context;
+    gpuchar_status status = GC_CUPTI_CALL(reader, ProfilerGetCounterAvailability, &ask);
+    if (status != GPUCHAR_OK) return status;
+    reader->availability = image(ask.counterAvailabilityImageSize);
+    if (!reader->availability) return GPUCHAR_E_OUT_OF_MEMORY;
+    ask.pCounterAvailabilityImage = reader->availability;
+    return GC_CUPTI_CALL(reader, ProfilerGetCounterAvailability, &ask);
+}
+
+static gpuchar_status device_enable(gc_reader *reader) {
+    const gc_range_request *request = reader->request;
+    CUpti_RangeProfiler_Enable_Params enable = {.structSize = CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE};
+    CUpti_RangeProfiler_GetCounterDataSize_Params size = {.structSize = CUpti_RangeProfiler_GetCounterDataSize_Params_STRUCT_SIZE};
+    CUpti_RangeProfiler_CounterDataImage_Initialize_Params data = {
+        .structSize = CUpti_RangeProfiler_CounterDataImage_Initialize_Params_STRUCT_SIZE};
+    CUpti_RangeProfiler_SetConfig_Params config = {.structSize = CUpti_RangeProfiler_SetConfig_Params_STRUCT_SIZE};
+    enable.ctx = reader->session->context;
+    gpuchar_status status = GC_CUPTI_CALL(reader, RangeProfilerEnable, &enable);
+    if (status != GPUCHAR_OK) return status;
+    reader->profiler = enable.pRangeProfilerObject;
+    size.pRangeProfilerObject = reader->profiler;
+    size.pMetricNames = (const char **)(uintptr_t)request->metrics; /* read only, by its documentation */
+    size.numMetrics = request->metric_count;
+    size.maxNumOfRanges = request->range_count;
+    size.maxNumRangeTreeNodes = (uint32_t)request->range_count;
+    status = GC_CUPTI_CALL(reader, RangeProfilerGetCounterDataSize, &size);
+    if (status != GPUCHAR_OK) return status;
+    reader->data_size = size.counterDataSize;
+    reader->data = image(reader->data_size);
+    if (!reader->data) return GPUCHAR_E_OUT_OF_MEMORY;
+    data.pRangeProfilerObject = reader->profiler;
+    data.counterDataSize = reader->data_size;
+    data.pCounterData = reader->data;
+    status = GC_CUPTI_CALL(reader, RangeProfilerCounterDataImageInitialize, &data);
+    if (status != GPUCHAR_OK) return status;
+    config.pRangeProfilerObject = reader->profiler;
+    config.configSize = reader->config_size;
+    config.pConfig = reader->config;
+    config.counterDataImageSize = reader->data_size;
+    config.pCounterDataImage = reader->data;
+    config.range = CUPTI_UserRange;
+    config.replayMode = CUPTI_UserReplay;
+    config.maxRangesPerPass = request->range_count;
+    config.numNestingLevels = 1;
+    config.minNestingLevel = 1;
+    return GC_CUPTI_CALL(reader, RangeProfilerSetConfig, &config);
+}
+
+/* Range names are their indices with a letter before them: CUPTI gives the ranges back in an order of its own. */
+static gpuchar_status run_range(gc_reader *reader, size_t range) {
+    const gc_cuda *cuda = reader->session->cuda;
+    CUpti_RangeProfiler_PushRange_Params push = {.structSize = CUpti_RangeProfiler_PushRange_Params_STRUCT_SIZE};
+    CUpti_RangeProfiler_PopRange_Params pop = {.structSize = CUpti_RangeProfiler_PopRange_Params_STRUCT_SIZE};
+    char name[32];
+    snprintf(name, sizeof name, "r%zu", range);
+    push.pRangeProfilerObject = reader->profiler;
+    push.pRangeName = name;
+    gpuchar_status status = GC_CUPTI_CALL(reader, RangeProfilerPushRange, &push);
+    if (status != GPUCHAR_OK) return status;
+    status = reader->request->launch(reader->request->user, range);
+    CUresult waited = cuda->CtxSynchronize();
+    pop.pRangeProfilerObject = reader->profiler;
+    CUptiResult popped = reader->cupti->RangeProfilerPopRange(&pop);
+    if (status != GPUCHAR_OK) return status;
+    status = gc_cuda_check(cuda, waited, "cuCtxSynchronize");
+    return status != GPUCHAR_OK ? status : gc_cupti_check(reader->cupti, popped, "cuptiRangeProfilerPopRange");
+}
+
+/* CUPTI says when all passes are in; it cannot need many more than it announced. */
+static gpuchar_status run_passes(gc_reader *reader, uint32_t *passes) {
+    CUpti_RangeProfiler_Start_Params start = {.structSize = CUpti_RangeProfiler_Start_Params_STRUCT_SIZE};
+    CUpti_RangeProfiler_Stop_Params stop = {.structSize = CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE};
+    start.pRangeProfilerObject = reader->profiler;
+    stop.pRangeProfilerObject = reader->profiler;
+    for (*passes = 0; *passes < 2 * reader->passes + 2;) {
+        gpuchar_status status = GC_CUPTI_CALL(reader, RangeProfilerStart, &start);
+        if (status != GPUCHAR_OK) return status;
+        reader->started = true;
+        for (size_t range = 0; range < reader->request->range_count && status == GPUCHAR_OK; ++range) {
+            status = run_range(reader, range);
+            if (status == GPUCHAR_OK) status = gc_session_check_cancel(reader->session);
+        }
+        if (status != GPUCHAR_OK) return status;
+        status = GC_CUPTI_CALL(reader, RangeProfilerStop, &stop);
+        if (status != GPUCHAR_OK) return status;
+        reader->started = false;
+        ++*passes;
+        gc_session_progress(reader->session, "counters", (double)*passes / (double)reader->passes);
+        if (stop.isAllPassSubmitted) return GPUCHAR_OK;
+    }
+    return gc_fail(GPUCHAR_E_CUPTI, "CUPTI announced %zu passes and wants still more", reader->passes);
+}
+
+/* ---- values ---- */
+
+static gpuchar_status decode(gc_reader *reader, size_t *ranges) {
+    CUpti_RangeProfiler_DecodeData_Params decoded = {.structSize = CUpti_RangeProfiler_DecodeData_Params_STRUCT_SIZE};
+    CUpti_RangeProfiler_GetCounterDataInfo_Params about = {.structSize = CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE};
+    decoded.pRangeProfilerObject = reader->profiler;
+    gpuchar_status status = GC_CUPTI_CALL(reader, RangeProfilerDecodeData, &decoded);
+    if (status != GPUCHAR_OK) return status;
+    if (decoded.numOfRangeDropped != 0) {
+        return gc_fail(GPUCHAR_E_CUPTI, "CUPTI dropped %zu ranges", decoded.numOfRangeDropped);
+    }
+    about.pCounterDataImage = reader->data;
+    about.counterDataImageSize = reader->data_size;
+    status = GC_CUPTI_CALL(reader, RangeProfilerGetCounterDataInfo, &about);
+    *ranges = about.numTotalRanges;
+    return status;
+}
+
+static gpuchar_status evaluate(gc_reader *reader, size_t index, gpuchar_counters_result *result) {
+    const gc_range_request *request = reader->request;
+    CUpti_RangeProfiler_CounterData_GetRangeInfo_Params about = {
+        .structSize = CUpti_RangeProfiler_CounterData_GetRangeInfo_Params_STRUCT_SIZE};
+    CUpti_Profiler_Host_EvaluateToGpuValues_Params values = {.structSize = CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE};
+    about.pCounterDataImage = reader->data;
+    about.counterDataImageSize = reader->data_size;
+    about.rangeIndex = index;
+    about.rangeDelimiter = "/";
+    gpuchar_status status = GC_CUPTI_CALL(reader, RangeProfilerCounterDataGetRangeInfo, &about);
+    if (status != GPUCHAR_OK) return status;
+    size_t range = about.rangeName && about.rangeName[0] == 'r' ? strtoull(about.rangeName + 1, NULL, 10) : SIZE_MAX;
+    if (range >= request->range_count) {
+        return gc_fail(GPUCHAR_E_CUPTI, "CUPTI returned a range \"%s\" that nobody pushed",
+                       about.rangeName ? about.rangeName : "");
+    }
+    values.pHostObject = reader->host;
+    values.pCounterDataImage = reader->data;
+    values.counterDataImageSize = reader->data_size;
+    values.rangeIndex = index;
+    values.ppMetricNames = (const char **)(uintptr_t)request->metrics;
+    values.numMetrics = request->metric_count;
+    values.pMetricValues = result->values + range * request->metric_count;
+    status = GC_CUPTI_CALL(reader, ProfilerHostEvaluateToGpuValues, &values);
+    for (size_t i = 0; i < request->metric_count && status == GPUCHAR_OK; ++i) {
+        size_t at = range * request->metric_count + i;
+        result->valid[at] = isfinite(result->values[at]) ? 1 : 0;
+        if (!result->valid[at]) result->values[at] = 0;
+    }
+    return status;
+}
+
+static gpuchar_status read_values(gc_reader *reader, gpuchar_counters_result *result) {
+    size_t ranges = 0;
+    gpuchar_status status = decode(reader, &ranges);
+    if (status == GPUCHAR_OK && ranges != reader->request->range_count) {
+        status = gc_fail(GPUCHAR_E_CUPTI, "CUPTI returned %zu ranges of %zu", ranges, reader->request->range_count);
+    }
+    for (size_t i = 0; i < ranges && status == GPUCHAR_OK; ++i) status = evaluate(reader, i, result);
+    return status;
+}
+
+/* ---- the whole ---- */
+
+static void reader_close(gc_reader *reader) {
+    CUpti_RangeProfiler_Stop_Params stop = {.structSize = CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE};
+    CUpti_RangeProfiler_Disable_Params disable = {.structSize = CUpti_RangeProfiler_Disable_Params_STRUCT_SIZE};
+    CUpti_Profiler_Host_Deinitialize_Params host = {.structSize = CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE};
+    CUpti_Profiler_DeInitialize_Params all = {.structSize = CUpti_Profiler_DeInitialize_Params_STRUCT_SIZE};
+    if (reader->started) {
+        stop.pRangeProfilerObject = reader->profiler;
+        reader->cupti->RangeProfilerStop(&stop);
+    }
+    if (reader->profiler) {
+        disable.pRangeProfilerObject = reader->profiler;
+        reader->cupti->RangeProfilerDisable(&disable);
+    }
+    if (reader->host) {
+        host.pHostObject = reader->host;
+        reader->cupti->ProfilerHostDeinitialize(&host);
+    }
+    if (reader->initialized) reader->cupti->ProfilerDeInitialize(&all);
+    free(reader->availability);
+    free(reader->config);
+    free(reader->data);
+}
+
+static gpuchar_status result_alloc(const gc_range_request *request, gpuchar_counters_result *result) {
+    size_t count = request->range_count * request->metric_count;
+    result->values = calloc(count, sizeof result->values[0]);
+    result->valid = calloc(count, sizeof result->valid[0]);
+    if (!result->values || !result->valid) return gc_fail_memory(count * sizeof result->values[0]);
+    result->range_count = request->range_count;
+    result->metric_count = request->metric_count;
+    result->value_count = count;
+    return GPUCHAR_OK;
+}
+
+gpuchar_status gc_counters_collect(gpuchar_session *session, const gc_range_request *request,
+                                   gpuchar_counters_result *result) {
+    gc_reader reader = {.session = session, .request = request};
+    uint64_t begin = gc_now_ns();
+    gpuchar_status status = gc_runtime_cupti(session->runtime, &reader.cupti);
+    if (status != GPUCHAR_OK) return status;
+    status = result_alloc(request, result);
+    if (status == GPUCHAR_OK) status = device_prepare(&reader);
+    if (status == GPUCHAR_OK) status = device_availability(&reader);
+    if (status == GPUCHAR_OK) status = host_prepare(&reader);
+    if (status == GPUCHAR_OK) status = device_enable(&reader);
+    result->setup_ns = gc_now_ns() - begin;
+    if (status == GPUCHAR_OK) status = run_passes(&reader, &result->passes);
+    if (status == GPUCHAR_OK) status = read_values(&reader, result);
+    memcpy(result->chip, reader.chip, sizeof result->chip);
+    reader_close(&reader);
+    result->read_ns = gc_now_ns() - begin - result->setup_ns;
+    if (status != GPUCHAR_OK) gpuchar_counters_result_free(result);
+    return status;
+}
+
+gpuchar_status gc_counters_passes(const gc_cupti *cupti, const char *chip, const char *const *metrics, size_t count,
+                                  uint32_t *passes) {
+    gc_range_request request = {.metrics = metrics, .metric_count = count, .range_count = 1};
+    gc_reader reader = {.cupti = cupti, .request = &request};
+    snprintf(reader.chip, sizeof reader.chip, "%s", chip);
+    gpuchar_status status = host_prepare(&reader);
+    *passes = (uint32_t)reader.passes;
+    reader_close(&reader);
+    return status;
+}

@@ -1,0 +1,27 @@
+/* Hardware counters inside a call that already holds the session. */
+#ifndef GC_MEASURE_RANGE_COUNTERS_H
+#define GC_MEASURE_RANGE_COUNTERS_H
+
+#include <gpuchar/counters.h>
+#include <session/session_internal.h>
+
+/* Launches one range; a status. */
+typedef gpuchar_status (*gc_range_function)(void *user, size_t range);
+
+typedef struct gc_range_request {
+    const char *const *metrics;
+    size_t metric_count;
+    size_t range_count;
+    gc_range_function launch;
+    void *user;
+} gc_range_request;
+
+/* `result` is zeroed but for its size; free it with gpuchar_counters_result_free. Nothing of CUPTI's stays behind. */
+gpuchar_status gc_counters_collect(gpuchar_session *session, const gc_range_request *request,
+                                   gpuchar_counters_result *result);
+
+/* Passes that a chip needs for these metrics, by CUPTI's Host API alone: no GPU, no driver. */
+gpuchar_status gc_counters_passes(const gc_cupti *cupti, const char *chip, const char *const *metrics, size_t count,
+                                  uint32_t *passes);
+
+#endif

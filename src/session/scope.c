@@ -1,0 +1,132 @@
+/* The bracket around every call on a session. */
+#include <session/session_internal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+gpuchar_status gc_context_enter(gpuchar_session *session, gc_scope *scope) {
+    const gc_cuda *cuda = session->cuda;
+    *scope = (gc_scope){.session = session, .capture_mode = CU_STREAM_CAPTURE_MODE_RELAXED};
+    gpuchar_status status = gc_cuda_check(cuda, cuda->CtxPushCurrent(session->context), "cuCtxPushCurrent");
+    if (status) {
+        scope->session = NULL;
+        return status;
+    }
+    /* Relaxed: an allocation here must not break a capture that the host has running on another stream. */
+    status = gc_cuda_check(cuda, cuda->ThreadExchangeStreamCaptureMode(&scope->capture_mode),
+                           "cuThreadExchangeStreamCaptureMode");
+    if (status) {
+        CUcontext popped;
+        cuda->CtxPopCurrent(&popped);
+        scope->session = NULL;
+        return status;
+    }
+    scope->pushed = true;
+    return GPUCHAR_OK;
+}
+
+void gc_context_leave(gc_scope *scope) {
+    if (!scope->pushed) {
+        return;
+    }
+    const gc_cuda *cuda = scope->session->cuda;
+    CUcontext popped;
+    cuda->ThreadExchangeStreamCaptureMode(&scope->capture_mode);
+    cuda->CtxPopCurrent(&popped);
+    scope->pushed = false;
+}
+
+static gpuchar_status fail_cancelled(gpuchar_session *session) {
+    atomic_store(&session->cancel, false);
+    return gc_fail(GPUCHAR_E_CANCELLED, "cancelled by gpuchar_session_cancel");
+}
+
+static gpuchar_status begin(gpuchar_session *session, gc_scope *scope) {
+    gpuchar_status status = gc_session_check_cancel(session);
+    if (status || session->kind != GC_SESSION_LIVE) {
+        scope->session = session;
+        return status;
+    }
+    status = gc_device_lock_enter(session->device_lock, gc_session_cancel_pending, session);
+    if (status) {
+        return status == GPUCHAR_E_CANCELLED ? fail_cancelled(session) : status;
+    }
+    status = gc_context_enter(session, scope);
+    if (status) {
+        gc_device_lock_leave(session->device_lock);
+    }
+    return status;
+}
+
+gpuchar_status gc_session_enter(gpuchar_session *session, gc_scope *scope) {
+    *scope = (gc_scope){0};
+    if (!session) {
+        return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "session is NULL");
+    }
+    if (session->owner != getpid()) {
+        gpuchar_status status = gc_fail(GPUCHAR_E_FORKED, "the session was opened before this process was forked");
+        gc_hint("close it and open another one here; a GPU can be used only if the parent had not used CUDA");
+        return status;
+    }
+    if (atomic_exchange(&session->busy, true)) {
+        gpuchar_status status = gc_fail(GPUCHAR_E_BUSY, "the session is in another call");
+        gc_hint("open one session per thread; callbacks may only cancel");
+        return status;
+    }
+    gpuchar_status status = begin(session, scope);
+    if (status) {
+        scope->session = NULL;
+        atomic_store(&session->busy, false);
+    }
+    return status;
+}
+
+void gc_session_leave(gc_scope *scope) {
+    gpuchar_session *session = scope->session;
+    if (!session) {
+        return;
+    }
+    if (session->kind == GC_SESSION_LIVE) {
+        gc_context_leave(scope);
+        gc_device_lock_leave(session->device_lock);
+    }
+    scope->session = NULL;
+    atomic_store(&session->busy, false);
+}
+
+bool gc_session_cancel_pending(void *session) {
+    return atomic_load(&((gpuchar_session *)session)->cancel);
+}
+
+gpuchar_status gc_session_check_cancel(gpuchar_session *session) {
+    return gc_session_cancel_pending(session) ? fail_cancelled(session) : GPUCHAR_OK;
+}
+
+void gc_session_progress(gpuchar_session *session, const char *step, double fraction_done) {
+    if (session->progress) {
+        session->progress(session->progress_user, step, fraction_done);
+    }
+}
+
+gpuchar_status gc_session_attach(gpuchar_session *session, const void *key, void *value,
+                                 void (*release)(gpuchar_session *, void *)) {
+    gc_attachment *made = malloc(sizeof *made);
+    if (!made) {
+        return gc_fail_memory(sizeof *made);
+    }
+    *made = (gc_attachment){.next = session->attachments, .key = key, .value = value, .release = release};
+    session->attachments = made;
+    return GPUCHAR_OK;
+}
+
+void *gc_session_attached(gpuchar_session *session, const void *key) {
+    for (gc_attachment *at = session->attachments; at; at = at->next) {
+        if (at->key == key) {
+            return at->value;
+        }
+    }
+    return NULL;
+}
+
+bool gc_session_device_gone(const gpuchar_session *session) {
+    return session->device_gone;
+}

@@ -1,0 +1,230 @@
+/* Opening and closing sessions. */
+#include <core/structs.h>
+#include <session/devices.h>
+#include <session/session_internal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+gpuchar_status gc_session_new(gpuchar_runtime *runtime, gc_session_kind kind, gpuchar_session **session) {
+    gpuchar_session *made = calloc(1, sizeof *made);
+    if (!made) {
+        return gc_fail_memory(sizeof *made);
+    }
+    made->kind = kind;
+    made->runtime = runtime;
+    made->owner = getpid();
+    made->info = gpuchar_device_info_make();
+    atomic_init(&made->busy, false);
+    atomic_init(&made->cancel, false);
+    if (runtime) {
+        gc_runtime_retain(runtime);
+    }
+    *session = made;
+    return GPUCHAR_OK;
+}
+
+/* ---- compile-only */
+
+static gpuchar_status open_compile_only(gpuchar_session *session, uint32_t architecture, void *context) {
+    if (context) {
+        return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "a compile-only session takes no CUDA context");
+    }
+    const gc_nvrtc *nvrtc = NULL;
+    gpuchar_status status = gc_runtime_nvrtc(session->runtime, &nvrtc);
+    if (!status) {
+        status = gc_compile_check_arch(nvrtc, architecture);
+    }
+    session->architecture = architecture;
+    session->info.architecture = architecture;
+    return status;
+}
+
+/* ---- live */
+
+static gpuchar_status check_context_device(gpuchar_session *session) {
+    CUdevice device;
+    gpuchar_status status =
+        gc_cuda_check(session->cuda, session->cuda->CtxGetDevice(&device), "cuCtxGetDevice");
+    if (!status && device != session->device) {
+        status = gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "the context belongs to another device than the session");
+        gc_hint("name the device that the context was made on");
+    }
+    return status;
+}
+
+static gpuchar_status take_context(gpuchar_session *session, void *context) {
+    if (context) {
+        session->context = context;
+        return GPUCHAR_OK;
+    }
+    gpuchar_status status =
+        gc_cuda_check(session->cuda, session->cuda->DevicePrimaryCtxRetain(&session->context, session->device),
+                      "cuDevicePrimaryCtxRetain");
+    session->owns_primary = !status;
+    return status;
+}
+
+/* With the context current. */
+static gpuchar_status set_up_device(gpuchar_session *session) {
+    const gc_cuda *cuda = session->cuda;
+    gpuchar_status status = check_context_device(session);
+    if (!status) {
+        status = gc_cuda_check(cuda, cuda->StreamCreate(&session->stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+    }
+    if (!status) {
+        status = gc_device_info_read(session, &session->info);
+    }
+    session->architecture = session->info.architecture;
+    session->sm_count = session->info.sm_count;
+    return status;
+}
+
+static gpuchar_status take_device_lock(gpuchar_session *session) {
+    CUuuid uuid;
+    gpuchar_status status =
+        gc_cuda_check(session->cuda, session->cuda->DeviceGetUuid(&uuid, session->device), "cuDeviceGetUuid");
+    if (status) {
+        return status;
+    }
+    session->device_lock = gc_device_lock_get(&uuid);
+    return session->device_lock ? GPUCHAR_OK : gc_fail(GPUCHAR_E_OUT_OF_MEMORY, "no memory for the device's lock");
+}
+
+/* NVML is a source of facts only: without it they are unknown. */
+static void find_in_nvml(gpuchar_session *session, const char *uuid) {
+    gc_quiet quiet = gc_quiet_begin();
+    const gc_nvml *nvml = NULL;
+    gc_nvml_device device = NULL;
+    if (gc_runtime_nvml(session->runtime, &nvml) == GPUCHAR_OK &&
+        nvml->DeviceGetHandleByUUID(uuid, &device) == GC_NVML_SUCCESS) {
+        session->nvml = nvml;
+        session->nvml_device = device;
+        session->nvml_gpu = device;
+        bool slice = uuid[0] == 'M';
+        if (slice && (!nvml->DeviceGetDeviceHandleFromMigDeviceHandle ||
+                      nvml->DeviceGetDeviceHandleFromMigDeviceHandle(device, &session->nvml_gpu) != GC_NVML_SUCCESS)) {
+            session->nvml_gpu = device;
+        }
+    }
+    gc_quiet_end(quiet);
+}
+
+static gpuchar_status open_live(gpuchar_session *session, const gc_device_name *name, void *context) {
+    gpuchar_status status = gc_runtime_cuda(session->runtime, &session->cuda);
+    if (!status) {
+        status = gc_device_find(session->cuda, name, &session->device);
+    }
+    gpuchar_device_entry entry;
+    if (!status) {
+        status = gc_device_entry_read(session->cuda, session->device, 0, &entry);
+    }
+    if (!status) {
+        status = take_device_lock(session);
+    }
+    if (!status) {
+        find_in_nvml(session, entry.uuid);
+        status = take_context(session, context);
+    }
+    gc_scope scope = {0};
+    if (!status) {
+        status = gc_context_enter(session, &scope);
+    }
+    if (!status) {
+        status = set_up_device(session);
+    }
+    gc_context_leave(&scope);
+    return status;
+}
+
+gpuchar_status gpuchar_session_open(gpuchar_runtime *runtime, const char *device, const gpuchar_session_options *options,
+                                    gpuchar_session **session) {
+    if (!session) {
+        return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "session is NULL");
+    }
+    *session = NULL;
+    gpuchar_session_options known;
+    gc_device_name name;
+    gpuchar_runtime *r = NULL;
+    gpuchar_session *made = NULL;
+    gpuchar_status status = gc_options_read(options, &known, sizeof known,
+                                            GC_SIZE_UP_TO(gpuchar_session_options, progress_user), "gpuchar_session_options");
+    if (!status) {
+        status = gc_device_name_read(device, &name);
+    }
+    if (!status) {
+        status = gc_runtime_resolve(runtime, &r);
+    }
+    if (!status) {
+        bool compile_only = name.kind == GC_NAME_ARCHITECTURE;
+        status = gc_session_new(r, compile_only ? GC_SESSION_COMPILE_ONLY : GC_SESSION_LIVE, &made);
+    }
+    if (status) {
+        return status;
+    }
+    made->progress = known.progress;
+    made->progress_user = known.progress_user;
+    status = made->kind == GC_SESSION_LIVE ? open_live(made, &name, known.context)
+                                           : open_compile_only(made, name.number, known.context);
+    if (status) {
+        gpuchar_session_close(made);
+        return status;
+    }
+    *session = made;
+    return GPUCHAR_OK;
+}
+
+/* ---- the end */
+
+static void release_attachments(gpuchar_session *session) {
+    while (session->attachments) {
+        gc_attachment *first = session->attachments;
+        session->attachments = first->next;
+        if (first->release) {
+            first->release(session, first->value);
+        }
+        free(first);
+    }
+}
+
+/* A session whose opening failed half-way comes here too. */
+static void close_live(gpuchar_session *session) {
+    gc_scope scope = {0};
+    session->device_gone = session->owner != getpid() || !session->context || gc_context_enter(session, &scope) != GPUCHAR_OK;
+    release_attachments(session);
+    if (!session->device_gone && session->stream) {
+        session->cuda->StreamDestroy(session->stream);
+    }
+    gc_context_leave(&scope);
+    /* A dead primary context is released as well: this is what lets its owner make it anew. */
+    if (session->owns_primary && session->owner == getpid()) {
+        session->cuda->DevicePrimaryCtxRelease(session->device);
+    }
+    gc_device_lock_release(session->device_lock);
+}
+
+void gpuchar_session_close(gpuchar_session *session) {
+    if (!session) {
+        return;
+    }
+    gc_quiet quiet = gc_quiet_begin();
+    if (session->kind == GC_SESSION_LIVE) {
+        close_live(session);
+    } else {
+        session->device_gone = true;
+        release_attachments(session);
+    }
+    gpuchar_runtime *runtime = session->runtime;
+    free(session);
+    if (runtime) {
+        gc_runtime_release(runtime);
+    }
+    gc_quiet_end(quiet);
+}
+
+void gpuchar_session_cancel(gpuchar_session *session) {
+    if (session) {
+        atomic_store(&session->cancel, true);
+    }
+}
+
+GC_DEFINE_INIT(gpuchar_session_options)
