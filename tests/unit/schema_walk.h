@@ -213,8 +213,8 @@ static inline bool walk_equal(const gpuchar_schema *schema, const void *left, co
         size_t count = 1;
         if (field->flags & GPUCHAR_FIELD_POINTED) {
             count = gc_field_elements(schema, field, left, schema->size);
-            memcpy(&a, a, sizeof a);
-            memcpy(&b, b, sizeof b);
+            memcpy(&a, (const void *)a, sizeof a);
+            memcpy(&b, (const void *)b, sizeof b);
         } else if (field->flags & GPUCHAR_FIELD_ARRAY) {
             count = field->count;
         }
