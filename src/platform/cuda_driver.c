@@ -91,14 +91,7 @@ static gpuchar_status look_up(const gc_library *library, get_proc_address get, c
 
 static gpuchar_status find_entry(const gc_library *library, get_proc_address *get) {
     void *address = NULL;
-    gpuchar_status earlier = gpuchar_last_error()->status;
-    gc_error_box *saved = gc_error_take();
-    gpuchar_status status = gc_library_symbol(library, "cuGetProcAddress_v2", &address);
-    gc_error_put(gc_error_take(), GPUCHAR_OK);
-    if (saved) {
-        gc_error_put(saved, earlier);
-    }
-    if (status) {
+    if (gc_library_symbol(library, "cuGetProcAddress_v2", &address) != GPUCHAR_OK) {
         return fail_without_entry(library);
     }
     memcpy(get, &address, sizeof *get);

@@ -38,7 +38,8 @@
     X(RangeProfilerPushRange, (CUpti_RangeProfiler_PushRange_Params * parameters))                                     \
     X(RangeProfilerPopRange, (CUpti_RangeProfiler_PopRange_Params * parameters))                                       \
     X(RangeProfilerDecodeData, (CUpti_RangeProfiler_DecodeData_Params * parameters))                                   \
-    X(RangeProfilerGetCounterDataInfo, (CUpti_RangeProfiler_GetCounterDataInfo_Params * parameters))
+    X(RangeProfilerGetCounterDataInfo, (CUpti_RangeProfiler_GetCounterDataInfo_Params * parameters))                   \
+    X(RangeProfilerCounterDataGetRangeInfo, (CUpti_RangeProfiler_CounterData_GetRangeInfo_Params * parameters))
 
 typedef struct gc_cupti {
     gc_library library;

@@ -3,6 +3,7 @@
 #include <session/devices.h>
 #include <session/session_internal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 gpuchar_status gc_session_new(gpuchar_runtime *runtime, gc_session_kind kind, gpuchar_session **session) {
@@ -90,19 +91,26 @@ static gpuchar_status take_device_lock(gpuchar_session *session) {
     return session->device_lock ? GPUCHAR_OK : gc_fail(GPUCHAR_E_OUT_OF_MEMORY, "no memory for the device's lock");
 }
 
+static bool find_nvml_device(const gc_nvml *nvml, const gpuchar_device_entry *entry, gc_nvml_device *device) {
+    if (nvml->DeviceGetHandleByUUID(entry->uuid, device) == GC_NVML_SUCCESS) {
+        return true;
+    }
+    /* Slices of a GPU share its PCI id. */
+    return strncmp(entry->uuid, "MIG-", 4) != 0 && entry->pci_id[0] && nvml->DeviceGetHandleByPciBusId &&
+           nvml->DeviceGetHandleByPciBusId(entry->pci_id, device) == GC_NVML_SUCCESS;
+}
+
 /* NVML is a source of facts only: without it they are unknown. */
-static void find_in_nvml(gpuchar_session *session, const char *uuid) {
+static void find_in_nvml(gpuchar_session *session, const gpuchar_device_entry *entry) {
     gc_quiet quiet = gc_quiet_begin();
     const gc_nvml *nvml = NULL;
     gc_nvml_device device = NULL;
-    if (gc_runtime_nvml(session->runtime, &nvml) == GPUCHAR_OK &&
-        nvml->DeviceGetHandleByUUID(uuid, &device) == GC_NVML_SUCCESS) {
+    if (gc_runtime_nvml(session->runtime, &nvml) == GPUCHAR_OK && find_nvml_device(nvml, entry, &device)) {
         session->nvml = nvml;
         session->nvml_device = device;
-        session->nvml_gpu = device;
-        bool slice = uuid[0] == 'M';
-        if (slice && (!nvml->DeviceGetDeviceHandleFromMigDeviceHandle ||
-                      nvml->DeviceGetDeviceHandleFromMigDeviceHandle(device, &session->nvml_gpu) != GC_NVML_SUCCESS)) {
+        bool slice = strncmp(entry->uuid, "MIG-", 4) == 0;
+        if (!slice || !nvml->DeviceGetDeviceHandleFromMigDeviceHandle ||
+            nvml->DeviceGetDeviceHandleFromMigDeviceHandle(device, &session->nvml_gpu) != GC_NVML_SUCCESS) {
             session->nvml_gpu = device;
         }
     }
@@ -122,7 +130,7 @@ static gpuchar_status open_live(gpuchar_session *session, const gc_device_name *
         status = take_device_lock(session);
     }
     if (!status) {
-        find_in_nvml(session, entry.uuid);
+        find_in_nvml(session, &entry);
         status = take_context(session, context);
     }
     gc_scope scope = {0};

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define FAKE_CUDA_PATH GPUCHAR_FAKES_DIR "/fake_cuda.so"
+#define FAKE_NVML_PATH GPUCHAR_FAKES_DIR "/fake_nvml.so"
 
 static inline void *fake_symbol(const char *name) {
     void *handle = dlopen(FAKE_CUDA_PATH, RTLD_NOW | RTLD_LOCAL);

@@ -177,15 +177,15 @@ CUresult fake_StreamCreate(CUstream *stream, unsigned int flags) {
     if (flags != CU_STREAM_NON_BLOCKING) {
         return CUDA_ERROR_INVALID_VALUE;
     }
-    *stream = malloc(1);
+    /* Counted, not allocated: a destroyed context takes its streams with it. */
+    *stream = (CUstream)(void *)&state;
     state.streams++;
     return CUDA_SUCCESS;
 }
 CUresult fake_StreamDestroy(CUstream stream) {
-    free(stream); /* the host's part goes even when the context is dead */
-    state.streams--;
+    state.streams--; /* the host's part goes even when the context is dead */
     NEEDS_CONTEXT
-    return CUDA_SUCCESS;
+    return stream == (CUstream)(void *)&state ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 CUresult fake_StreamSynchronize(CUstream stream) {
     NEEDS_CONTEXT

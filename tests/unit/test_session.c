@@ -125,6 +125,57 @@ static void test_info(void **state) {
     gpuchar_runtime_close(runtime);
 }
 
+static void *nvml_symbol(const char *name) {
+    void *handle = dlopen(FAKE_NVML_PATH, RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(handle);
+    return dlsym(handle, name);
+}
+
+static void test_info_of_nvml(void **state) {
+    (void)state;
+    fake_reset();
+    int *users = nvml_symbol("fake_nvml_users");
+    unsigned int *processes = nvml_symbol("fake_nvml_processes");
+    gpuchar_runtime_options options = GPUCHAR_RUNTIME_OPTIONS_INIT;
+    options.cuda_path = FAKE_CUDA_PATH;
+    options.nvml_path = FAKE_NVML_PATH;
+    gpuchar_runtime *runtime = NULL;
+    assert_failure(gpuchar_runtime_open(&options, &runtime), GPUCHAR_OK);
+    gpuchar_session *session = open_fake(runtime, "0");
+    assert_int_equal(*users, 1);
+    gpuchar_device_info info = GPUCHAR_DEVICE_INFO_INIT;
+    *processes = 0; /* this one is not even shown: nothing is known */
+    assert_failure(gpuchar_device_info_get(session, &info), GPUCHAR_OK);
+    assert_false(info.known & GPUCHAR_DEVICE_OTHER_PROCESSES);
+    *processes = 300;
+    assert_failure(gpuchar_device_info_get(session, &info), GPUCHAR_OK);
+    assert_true(info.known & GPUCHAR_DEVICE_OTHER_PROCESSES);
+    assert_int_equal(info.other_processes, 299);
+    assert_string_equal(info.driver_name, "580.159.04");
+    assert_string_equal(info.vbios, "96.00.99.00.01");
+    assert_int_equal(info.max_sm_clock_hz, 1980000000);
+    assert_int_equal(info.current_sm_clock_hz, 345000000);
+    assert_int_equal(info.current_memory_clock_hz, 3201000000);
+    assert_false(info.known & GPUCHAR_DEVICE_APPLICATION_SM_CLOCK);
+    assert_true(info.power_limit_watts == 700.0);
+    assert_false(info.known & GPUCHAR_DEVICE_DEFAULT_POWER_LIMIT);
+    assert_true(info.temperature_celsius == 41.0);
+    assert_true(info.known & GPUCHAR_DEVICE_MIG);
+    assert_int_equal(info.mig_enabled, 0);
+    assert_true(info.known & GPUCHAR_DEVICE_THROTTLE);
+    assert_int_equal(info.throttle_reasons, GPUCHAR_THROTTLE_POWER_CAP);
+    gpuchar_session_close(session);
+
+    /* A device that NVML does not know. */
+    session = open_fake(runtime, "1");
+    uint32_t reasons = 1;
+    assert_false(gc_session_throttle_reasons(session, &reasons));
+    assert_int_equal(reasons, 0);
+    gpuchar_session_close(session);
+    gpuchar_runtime_close(runtime);
+    assert_int_equal(*users, 0);
+}
+
 static void test_context_of_the_caller(void **state) {
     (void)state;
     gpuchar_runtime *runtime = fake_runtime();
@@ -408,6 +459,7 @@ int main(void) {
         cmocka_unit_test(test_open_by_each_name),
         cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_info),
+        cmocka_unit_test(test_info_of_nvml),
         cmocka_unit_test(test_context_of_the_caller),
         cmocka_unit_test(test_every_failure_of_open_gives_all_back),
         cmocka_unit_test(test_scope),
