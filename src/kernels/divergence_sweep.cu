@@ -27,8 +27,9 @@ typedef u32 Value;
 #define GPUCHAR_DECLARE
 #elif GPUCHAR_KIND == 3
 typedef u64 Value;
-// Each path has a 128-byte line of its own, so that what one path caches does not help the next.
-#define GPUCHAR_LINK(path, row, place, byte) "ld.global.ca.u64 %0, [%0+0x" path byte "];\n\t"
+// Each path has a 128-byte line of its own, so that what one path caches does not help the next. No .ca: that makes a
+// strong load, for which loops on sm_75 to sm_89 get a YIELD (paths would interleave) and the closing __syncwarp a call.
+#define GPUCHAR_LINK(path, row, place, byte) "ld.global.u64 %0, [%0+0x" path byte "];\n\t"
 #define GPUCHAR_WALK(path) GPUCHAR_CHAIN(path)
 #define GPUCHAR_DECLARE
 #elif GPUCHAR_KIND == 4

@@ -35,7 +35,10 @@ typedef struct gc_code {
 gpuchar_status gc_cubin_open(const void *bytes, size_t size, gc_cubin *cubin);
 /* The code of one kernel by name (a kernel's local callees are split off). E_SASS_FORMAT when absent or malformed. */
 gpuchar_status gc_cubin_function(const gc_cubin *cubin, const char *kernel, gc_code *code);
-/* Targets of the indirect branch at `pc` (attribute 0x34): writes up to `capacity`, returns the number, 0 when not listed. */
+/*
+ * Targets of the indirect branch at `pc` (attribute 0x34): writes up to `capacity`, returns the number (which may be
+ * more than `capacity`), 0 when not listed. Targets may repeat.
+ */
 size_t gc_code_branch_targets(const gc_code *code, uint64_t pc, uint64_t *targets, size_t capacity);
 
 #endif

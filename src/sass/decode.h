@@ -21,12 +21,19 @@ typedef enum gc_op_kind {
     GC_OP_YIELD,
     GC_OP_NANOSLEEP,
     GC_OP_NOP,
-    GC_OP_CLOCK     /* CS2R (or S2R/S2UR ...) of the SM clock */
+    GC_OP_CLOCK     /* CS2R, CS2UR, S2R or S2UR of the SM clock, either half */
 } gc_op_kind;
+
+#define GC_NO_TARGET UINT64_MAX
+#define GC_PREDICATE_TRUE 7
+/* Values of the register fields beside the numbers 0..254. */
+#define GC_REGISTER_ZERO 255
+#define GC_REGISTER_NONE 0xffff /* no vector register there, or not decoded */
+#define GC_SPECIAL_NONE 0xffff
 
 typedef struct gc_instruction {
     uint64_t pc;       /* inside the section */
-    uint64_t target;   /* branch, BSSY, WARPSYNC.COLLECTIVE; UINT64_MAX: none */
+    uint64_t target;   /* branch, BSSY, WARPSYNC.COLLECTIVE; GC_NO_TARGET: none */
     uint16_t opcode;   /* bits [11:0] with bit 91 as bit 12 */
     uint8_t kind;      /* gc_op_kind */
     uint8_t guard;     /* predicate number, 7: PT */
@@ -46,9 +53,30 @@ typedef struct gc_instruction {
     bool never;        /* guard is !PT: does nothing */
     bool uniform;      /* cannot diverge by its form */
     const char *mnemonic; /* base mnemonic; NULL: unknown opcode */
+
+    /* Vector registers of the common arithmetic, moves and loads; what is not known is GC_REGISTER_NONE. */
+    uint16_t destination;
+    uint16_t source_a;    /* of loads: the address */
+    uint16_t source_b;    /* of one-operand instructions: the operand */
+    uint16_t source_c;
+    uint8_t destination_count;  /* registers written from `destination` on; 0: none known */
+    bool writes_known;          /* destination and destination_count say all that it writes in vector registers */
+    bool has_immediate;
+    bool immediate_is_b;        /* the immediate stands in the place of b, else of c */
+    bool zero_b, zero_c;        /* b or c is RZ or URZ */
+    uint8_t reserved;
+    uint32_t immediate;
+    uint16_t special;           /* CS2R, S2R ...: the special register; else GC_SPECIAL_NONE */
+    uint16_t access_bytes;      /* loads: bytes per thread; 0: not a load */
 } gc_instruction;
 
-/* Decodes the instruction at byte `offset` of the code (a multiple of 16 below code->size). */
+/* The operand form: opcode bits [12:9], which say what stands in the places b and c. */
+#define GC_FORM(opcode) ((uint16_t)((opcode) >> 9 & 15))
+
+/*
+ * Decodes the instruction at byte `offset` of the code (a multiple of 16, with 16 bytes left). Only for code->arch of 70 and
+ * later: before, words have 64 bits.
+ */
 void gc_decode(const gc_code *code, size_t offset, gc_instruction *instruction);
 
 #endif

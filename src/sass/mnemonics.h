@@ -1,0 +1,11 @@
+/* Base mnemonics of 128-bit SASS by opcode. */
+#ifndef GC_SASS_MNEMONICS_H
+#define GC_SASS_MNEMONICS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* "FFMA"; NULL when no such opcode is known on this architecture. `opcode`: bits [11:0] with bit 91 as bit 12. */
+const char *gc_mnemonic(uint32_t arch, uint16_t opcode);
+
+#endif
