@@ -21,7 +21,8 @@ enum {
     GPUCHAR_TYPE_TEXT = 5,   /* char array inside the struct, `size` bytes */
     GPUCHAR_TYPE_STRING = 6, /* const char * */
     GPUCHAR_TYPE_STRUCT = 7, /* nested, described by `element` */
-    GPUCHAR_TYPE_POINTER = 8 /* function or foreign pointer: not in JSON */
+    GPUCHAR_TYPE_POINTER = 8, /* function or foreign pointer: not in JSON */
+    GPUCHAR_TYPE_I64 = 9
 };
 
 enum {
@@ -46,8 +47,6 @@ typedef struct gpuchar_field {
     uint32_t count_offset; /* offset of the number of elements; UINT32_MAX: `count` itself */
     uint32_t known_offset; /* offset of a uint32_t that tells which values are known; UINT32_MAX: always known */
     uint32_t known_bit;    /* the bit (mask) in it */
-    uint32_t factor_offset; /* of GPUCHAR_FIELD_POINTED: offset of a second number that the first is multiplied by; 0: none */
-    uint32_t reserved;
 } gpuchar_field;
 
 struct gpuchar_schema {
@@ -67,7 +66,7 @@ GPUCHAR_API const gpuchar_schema *gpuchar_schema_at(size_t index);
 
 /*
  * A struct as JSON text ({"schema":..., "type":..., "units": {...}, fields}); free it with gpuchar_string_free. Numbers are
- * written so that they read back bit for bit; unknown values are null; an integer above 2^53 is a hexadecimal string.
+ * written so that they read back bit for bit; unknown values are null; an unsigned integer above 2^53 is a hexadecimal string.
  * "units" names the unit of each field that has one, nested ones like "points[].cycles"; it is not read.
  * Errors: E_INVALID_ARGUMENT (no such struct, NULL), E_STRUCT_SIZE, E_OUT_OF_MEMORY.
  */

@@ -76,23 +76,12 @@ void gc_field_set_number(const gpuchar_field *field, void *object, uint64_t valu
     }
 }
 
-static size_t counted(const gpuchar_schema *schema, uint32_t offset, const void *object, size_t limit) {
-    const gpuchar_field *counter = gc_field_counter(schema, offset, limit);
-    return counter ? (size_t)gc_field_number(counter, object) : 0;
-}
-
 size_t gc_field_elements(const gpuchar_schema *schema, const gpuchar_field *field, const void *object, size_t limit) {
     if (field->count_offset == GC_NONE) {
         return field->count;
     }
-    size_t count = counted(schema, field->count_offset, object, limit);
-    if (field->flags & GPUCHAR_FIELD_ARRAY) {
-        return count < field->count ? count : field->count;
-    }
-    if (field->factor_offset) {
-        size_t factor = counted(schema, field->factor_offset, object, limit);
-        /* More elements than there are addresses is nonsense that nothing can hold: say "too many", not few. */
-        return factor && count > SIZE_MAX / factor ? SIZE_MAX : count * factor;
-    }
-    return count;
+    const gpuchar_field *counter = gc_field_counter(schema, field->count_offset, limit);
+    size_t count = counter ? (size_t)gc_field_number(counter, object) : 0;
+    bool inside = (field->flags & GPUCHAR_FIELD_ARRAY) != 0;
+    return inside && count > field->count ? field->count : count;
 }

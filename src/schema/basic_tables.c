@@ -1,6 +1,7 @@
-/* Tables of the structs that every result is built from. */
+/* Tables of the structs that every result is built from, and of those of the layers below the tables. */
 #include "schema/table.h"
 
+#include <gpuchar/experiment.h>
 #include <gpuchar/stat.h>
 
 #define STAT(member, kind, unit, doc) GC_FIELD(gpuchar_stat, member, kind, unit, doc)
@@ -51,3 +52,28 @@ static const gpuchar_field evidence_fields[] = {
 };
 const gpuchar_schema gc_schema_evidence =
     GC_SCHEMA(gpuchar_evidence, evidence_fields, 0, GC_NONE, "what stands behind a result");
+
+#define ERROR(member, kind, doc) GC_FIELD(gpuchar_error, member, kind, "", doc)
+static const gpuchar_field error_fields[] = {
+    ERROR(status, I32, "what failed"),
+    ERROR(domain, U32, "GPUCHAR_DOMAIN_...: whose code native_code is"),
+    ERROR(native_code, I64, "errno, CUresult, nvrtcResult, CUptiResult, nvmlReturn_t"),
+    ERROR(native_name, STRING, "its name"),
+    ERROR(call, STRING, "the foreign function that failed"),
+    ERROR(message, STRING, "one sentence"),
+    ERROR(hint, STRING, "what to do about it"),
+    ERROR(log, STRING, "NVRTC's whole log"),
+};
+const gpuchar_schema gc_schema_error = GC_SCHEMA(gpuchar_error, error_fields, 1, GC_NONE, "detail of a failure");
+
+#define EXPERIMENT(member, kind, unit, doc) GC_FIELD(gpuchar_experiment, member, kind, unit, doc)
+static const gpuchar_field experiment_fields[] = {
+    EXPERIMENT(name, STRING, "", "name; the function is gpuchar_ and this"),
+    EXPERIMENT(title, STRING, "", "one line for people"),
+    EXPERIMENT(options_struct, STRING, "", "name of the struct of options"),
+    EXPERIMENT(result_struct, STRING, "", "name of the struct of results"),
+    EXPERIMENT(options_size_bytes, U64, "bytes", "size of the struct of options"),
+    EXPERIMENT(result_size_bytes, U64, "bytes", "size of the struct of results"),
+};
+const gpuchar_schema gc_schema_experiment =
+    GC_SCHEMA(gpuchar_experiment, experiment_fields, 0, GC_NONE, "one experiment of this library");

@@ -9,6 +9,8 @@
 json_t *gc_json_from_struct(const gpuchar_schema *schema, const void *object);
 /* The unit of each field that has one, by its dotted name; an empty object when none has. NULL when memory is short. */
 json_t *gc_json_units(const gpuchar_schema *schema);
+/* Any bytes: what is not UTF-8 becomes '?'. NULL when memory is short. */
+json_t *gc_json_text(const char *text, size_t length);
 /* What begins every document: "schema", "type". NULL when memory is short. */
 json_t *gc_json_document(const char *type);
 

@@ -82,6 +82,15 @@ static gpuchar_status read_number(const json_t *json, const gpuchar_field *field
     return GPUCHAR_OK;
 }
 
+static gpuchar_status read_signed(const json_t *json, char *to, const place *at) {
+    if (!json_is_integer(json)) {
+        return fail_at(at, "a whole number is expected");
+    }
+    int64_t value = json_integer_value(json);
+    memcpy(to, &value, sizeof value);
+    return GPUCHAR_OK;
+}
+
 static bool status_by_name(const char *name, int32_t *status) {
     static const int32_t statuses[] = {
 #define STATUS_NUMBER(symbol, number, text) number,
@@ -170,6 +179,8 @@ static gpuchar_status read_element(const json_t *json, const gpuchar_field *fiel
         return read_number(json, field, to, at);
     case GPUCHAR_TYPE_I32:
         return read_status(json, to, at);
+    case GPUCHAR_TYPE_I64:
+        return read_signed(json, to, at);
     case GPUCHAR_TYPE_F64:
         return read_real(json, to, at);
     case GPUCHAR_TYPE_TEXT:
@@ -209,8 +220,7 @@ static gpuchar_status read_elements(const json_t *json, const gpuchar_field *fie
 
 /* False for a caller whose struct ends before the number of elements. */
 static bool counts_covered(const gpuchar_schema *schema, const gpuchar_field *field, size_t limit) {
-    return (field->count_offset == GC_NONE || gc_field_counter(schema, field->count_offset, limit)) &&
-           (field->factor_offset == 0 || gc_field_counter(schema, field->factor_offset, limit));
+    return field->count_offset == GC_NONE || gc_field_counter(schema, field->count_offset, limit);
 }
 
 /*

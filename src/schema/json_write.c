@@ -36,7 +36,7 @@ static json_t *real_to_json(double value) {
 }
 
 /* A driver's name for a device may be in any encoding; JSON is UTF-8. */
-static json_t *text_to_json(const char *text, size_t length) {
+json_t *gc_json_text(const char *text, size_t length) {
     json_t *json = json_stringn(text, length);
     if (json) {
         return json;
@@ -56,11 +56,12 @@ static json_t *text_to_json(const char *text, size_t length) {
 static json_t *string_to_json(const void *at) {
     const char *text;
     memcpy(&text, at, sizeof text);
-    return text ? text_to_json(text, strlen(text)) : json_null();
+    return text ? gc_json_text(text, strlen(text)) : json_null();
 }
 
 static json_t *element_to_json(const gpuchar_field *field, const char *at) {
     int32_t status;
+    int64_t integer;
     double real;
     gpuchar_field number = {.offset = 0, .size = field->size};
     switch (field->type) {
@@ -70,11 +71,14 @@ static json_t *element_to_json(const gpuchar_field *field, const char *at) {
     case GPUCHAR_TYPE_I32:
         memcpy(&status, at, sizeof status);
         return status_to_json(status);
+    case GPUCHAR_TYPE_I64:
+        memcpy(&integer, at, sizeof integer);
+        return json_integer(integer);
     case GPUCHAR_TYPE_F64:
         memcpy(&real, at, sizeof real);
         return real_to_json(real);
     case GPUCHAR_TYPE_TEXT:
-        return text_to_json(at, strnlen(at, field->size));
+        return gc_json_text(at, strnlen(at, field->size));
     case GPUCHAR_TYPE_STRING:
         return string_to_json(at);
     case GPUCHAR_TYPE_STRUCT:

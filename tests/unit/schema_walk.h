@@ -49,6 +49,7 @@ static inline void walk_fill_element(const gpuchar_field *field, char *to, gc_ra
     switch (field->type) {
     case GPUCHAR_TYPE_U32:
     case GPUCHAR_TYPE_U64:
+    case GPUCHAR_TYPE_I64:
         gc_field_set_number(&element, to, number);
         break;
     case GPUCHAR_TYPE_I32:
@@ -101,9 +102,6 @@ static inline void walk_fill_counts(const gpuchar_schema *schema, void *object, 
         }
         uint32_t most = field->flags & GPUCHAR_FIELD_ARRAY ? field->count : 3;
         gc_field_set_number(walk_field_at(schema, field->count_offset), object, gc_random_below(random, most + 1));
-        if (field->factor_offset) {
-            gc_field_set_number(walk_field_at(schema, field->factor_offset), object, gc_random_below(random, 4));
-        }
     }
 }
 

@@ -43,8 +43,8 @@ typedef struct sink {
     double *right;
     size_t shared_count;
     double *values;
-    size_t row_count;
-    size_t column_count;
+    size_t value_count;
+    int64_t i64;
     char **names;
     size_t name_count;
     gpuchar_evidence evidence;
@@ -79,9 +79,9 @@ static const gpuchar_field sink_fields[] = {
     GC_FIELD_POINTED(sink, left, F64, shared_count, "", ""),
     GC_FIELD_POINTED(sink, right, F64, shared_count, "", ""),
     GC_FIELD_COUNT(sink, shared_count, U64, ""),
-    GC_FIELD_MATRIX(sink, values, F64, row_count, column_count, "", ""),
-    GC_FIELD(sink, row_count, U64, "", ""),
-    GC_FIELD(sink, column_count, U64, "", ""),
+    GC_FIELD_POINTED(sink, values, F64, value_count, "", ""),
+    GC_FIELD(sink, value_count, U64, "", ""), /* not flagged as a count: in the document, and believed only if true */
+    GC_FIELD(sink, i64, I64, "", ""),
     GC_FIELD_ANY(sink, names, STRING, GPUCHAR_FIELD_POINTED | GPUCHAR_FIELD_OWNED, NULL, sizeof(char *), 1,
                  (uint32_t)offsetof(sink, name_count), "", ""),
     GC_FIELD_COUNT(sink, name_count, U64, ""),
@@ -281,6 +281,7 @@ static void test_numbers(void **state) {
         "{\"u32\": 1, \"u32\": 1}", "{\"evidence\": {\"arch\": 1, \"arch\": 1}}",     "{\"some\": 1}",
         "{\"some\": {}}",          "{\"all\": [1, 2, 3, 4]}", "{\"all\": [true]}",
         "{\"some\": [1, 2, 3, 4, 5, 6, 7, 8, 9]}",           "{\"fits\": [1]}",       "{\"known\": null, \"parts\": [1]}",
+        "{\"i64\": 0.5}",          "{\"i64\": 9223372036854775808}",
     };
     for (size_t i = 0; i < GC_COUNT(refused); i++) {
         expect_refused(refused[i]);
@@ -293,21 +294,20 @@ static void test_counts_that_lie(void **state) {
     expect_refused("{\"left\": [1], \"right\": [1, 2]}");
     expect_refused("{\"left\": [], \"right\": [1, 2]}");
     expect_refused("{\"left\": [1, 2]}");
-    expect_refused("{\"row_count\": 2, \"column_count\": 2, \"values\": [1, 2, 3]}");
-    expect_refused("{\"row_count\": 2, \"column_count\": 2}");
+    expect_refused("{\"value_count\": 4, \"values\": [1, 2, 3]}");
+    expect_refused("{\"value_count\": 2}");
+    expect_refused("{\"value_count\": \"0x8000000000000001\", \"values\": [1]}");
     expect_refused("{\"values\": [1]}");
-    expect_refused("{\"row_count\": \"0x8000000000000000\", \"column_count\": 2, \"values\": []}");
-    expect_refused("{\"row_count\": \"0xffffffffffffffff\", \"column_count\": \"0xffffffffffffffff\", \"values\": [1]}");
     expect_refused("{\"parts\": [{\"numbers\": [1]}, {\"numbers\": [1, 2, true]}]}");
     expect_refused("{\"names\": [\"a\", \"b\", 3]}");
     expect_refused("{\"owned\": \"x\", \"names\": [\"a\"], \"evidence\": 4}");
-    sink object = read_accepted("{\"row_count\": 0, \"column_count\": 2, \"values\": [], \"part_count\": 99}");
+    sink object = read_accepted("{\"value_count\": 0, \"values\": [], \"part_count\": 99}");
     assert_true(!object.values && !object.parts && object.part_count == 0);
     object = read_accepted("{\"some\": [1, 2], \"some_count\": 8, \"names\": [\"a\", null]}");
     assert_true(object.some_count == 2 && object.name_count == 2 && !object.names[1]);
     walk_release(&sink_schema, &object);
 
-    object = (sink){.struct_size = sizeof object, .some_count = 1000, .part_count = 5, .row_count = SIZE_MAX, .column_count = 2};
+    object = (sink){.struct_size = sizeof object, .some_count = 1000, .part_count = 5, .value_count = SIZE_MAX};
     char *text = write_sink(&object); /* a count without its array, or beyond it, is not believed */
     assert_non_null(strstr(text, "\"parts\": []"));
     gpuchar_string_free(text);
