@@ -19,7 +19,7 @@ add_library(gpuchar SHARED $<TARGET_OBJECTS:gpuchar_objects>)
 add_library(gpuchar::gpuchar ALIAS gpuchar)
 # Before 1.0 each minor version may break the ABI, so it is part of the SONAME: libgpuchar.so.0.1.
 set_target_properties(gpuchar PROPERTIES
-  LINKER_LANGUAGE C VERSION "${PROJECT_VERSION}" SOVERSION "${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}"
+  LINKER_LANGUAGE C BUILD_RPATH "$ORIGIN" VERSION "${PROJECT_VERSION}" SOVERSION "${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}"
   LINK_DEPENDS "${GPUCHAR_MAP}")
 target_include_directories(gpuchar INTERFACE ${_public_include})
 target_link_libraries(gpuchar PRIVATE
