@@ -84,7 +84,7 @@ static gpuchar_status write_temporary(int file, const char *temporary, const cha
     if (!write_all(file, bytes, size)) {
         return fail_io("write", "write", path);
     }
-    /* Before the new name: after a crash the old file or the new one is there, not an empty one. Not every file system can. */
+    /* Before the new name: a crash leaves the old file or the new one, not an empty one. Not every file system can. */
     if (fsync(file) != 0 && errno != EINVAL && errno != ENOTSUP && errno != ENOSYS) {
         return fail_io("fsync", "write", path);
     }

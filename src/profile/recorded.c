@@ -36,8 +36,9 @@ static gpuchar_status mark_recorded(const gc_experiment *experiment, void *resul
 }
 
 static gpuchar_status fail_different(const gc_experiment *experiment, size_t count, const char *option) {
-    gpuchar_status status = gc_fail(GPUCHAR_E_NOT_RECORDED, "the profile holds %zu recording%s of %s, none with these options",
-                                    count, count == 1 ? "" : "s", experiment->about.name);
+    gpuchar_status status =
+        gc_fail(GPUCHAR_E_NOT_RECORDED, "the profile holds %zu recording%s of %s, none with these options", count,
+                count == 1 ? "" : "s", experiment->about.name);
     gc_hint("the newest differs in the option \"%s\"", option);
     return status;
 }

@@ -18,9 +18,8 @@ static const gpuchar_field stat_fields[] = {
     STAT(outliers, U32, "1", "samples with a modified z-score above 3.5; kept, not dropped"),
     STAT(flags, U32, "", "GPUCHAR_FLAG_UNSTABLE"),
 };
-const gpuchar_schema gc_schema_stat =
-    GC_SCHEMA(gpuchar_stat, stat_fields, 0, (uint32_t)offsetof(gpuchar_stat, samples),
-              "robust summary of one sampled quantity");
+const gpuchar_schema gc_schema_stat = GC_SCHEMA(gpuchar_stat, stat_fields, 0, (uint32_t)offsetof(gpuchar_stat, samples),
+                                                "robust summary of one sampled quantity");
 
 #define FIT(member, kind, unit, doc) GC_FIELD(gpuchar_fit, member, kind, unit, doc)
 static const gpuchar_field fit_fields[] = {

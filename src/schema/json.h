@@ -14,8 +14,11 @@ json_t *gc_json_text(const char *text, size_t length);
 /* What begins every document: "schema", "type". NULL when memory is short. */
 json_t *gc_json_document(const char *type);
 
-/* Zeroes the struct (its struct_size kept) and fills it; on failure it is zero and owns nothing. `place` names the value in messages. */
-gpuchar_status gc_json_to_struct(const json_t *json, const gpuchar_schema *schema, void *object, const char *place);
+/*
+ * Zeroes the struct (its struct_size kept) and fills it; on failure it is zero and owns nothing. `where` names the
+ * value in messages.
+ */
+gpuchar_status gc_json_to_struct(const json_t *json, const gpuchar_schema *schema, void *object, const char *where);
 /* Checks "schema" and "type". */
 gpuchar_status gc_json_check_document(const json_t *json, const char *type);
 

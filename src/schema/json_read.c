@@ -209,8 +209,7 @@ static bool is_read(const gpuchar_field *field, size_t limit) {
 static gpuchar_status read_elements(const json_t *json, const gpuchar_field *field, char *first, const place *at) {
     for (size_t i = 0; i < json_array_size(json); i++) {
         place element = {.up = at, .index = i};
-        gpuchar_status status =
-            read_element(json_array_get(json, i), field, first + i * field->size, &element);
+        gpuchar_status status = read_element(json_array_get(json, i), field, first + i * field->size, &element);
         if (status) {
             return status;
         }

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Compares the structs of the public headers with the field tables: schema_coverage.py INCLUDE_FOLDER SCHEMA_PRINT.
 
-Each struct with a body has a table with all its members, in the headers' order, of the right type, at the offset that the
-declarations give (there is no implicit padding), each with a line of documentation. Left out: struct_size, reserved
-words, and the two structs that tables are made of.
+Each struct with a body has a table with all its members, in the headers' order, of the right type, at the offset that
+the declarations give (there is no implicit padding), each with a line of documentation. Left out: struct_size,
+reserved words, and the two structs that tables are made of.
 """
 import pathlib
 import re
@@ -110,7 +110,7 @@ class Checker:
         raise SystemExit(f"unknown type {base}")
 
     def expected(self, base, stars, length):
-        """The allowed (type, flags, element size, count, element) of a member; a set, for some pointers may be opaque."""
+        """The allowed (type, flags, element size, count, element); a set, for some pointers may be opaque."""
         opaque = (POINTER, 0, 8, 1, "-")
         if base in self.functions or (stars and base not in SCALARS and base not in self.structs and base != "char"):
             return {opaque}
@@ -179,7 +179,8 @@ class Checker:
 
 def self_test():
     """The parser and the checks see what they are there for."""
-    structs = {"gpuchar_a": parse_members("gpuchar_a", "size_t struct_size; double *v; size_t n; uint32_t k[3], reserved", {})}
+    body = "size_t struct_size; double *v; size_t n; uint32_t k[3], reserved"
+    structs = {"gpuchar_a": parse_members("gpuchar_a", body, {})}
     assert structs["gpuchar_a"][3:] == [("uint32_t", 0, "k", 3), ("uint32_t", 0, "reserved", None)]
     good = [("v", F64, POINTED, 8, 8, 1, 16, NONE, "-", "doc"), ("n", U64, COUNT, 16, 8, 1, NONE, NONE, "-", "doc"),
             ("k", U32, ARRAY, 24, 4, 3, NONE, NONE, "-", "doc")]

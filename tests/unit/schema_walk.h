@@ -11,7 +11,8 @@
 #include <string.h>
 
 static inline double walk_real(gc_random *random) {
-    static const double special[] = {0.0, -0.0, 1.0, 0.1, 5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, -1e22};
+    static const double special[] = {0.0,  -0.0, 1.0, 0.1, 5e-324, 2.2250738585072014e-308, 1.7976931348623157e308,
+                                     -1e22};
     if (gc_random_below(random, 4) == 0) {
         return special[gc_random_below(random, GC_COUNT(special))];
     }

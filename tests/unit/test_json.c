@@ -186,8 +186,11 @@ static void test_round_trips(void **state) {
 
 static void test_documents(void **state) {
     (void)state;
-    gpuchar_evidence evidence = {.intended_count = UINT64_MAX, .sm_clock_hz = 0.1, .known = GPUCHAR_EVIDENCE_CLOCK,
-                                 .proof_status = GPUCHAR_E_NO_CUPTI, .counters_status = 77};
+    gpuchar_evidence evidence = {.intended_count = UINT64_MAX,
+                                 .sm_clock_hz = 0.1,
+                                 .known = GPUCHAR_EVIDENCE_CLOCK,
+                                 .proof_status = GPUCHAR_E_NO_CUPTI,
+                                 .counters_status = 77};
     char *text = NULL;
     assert_int_equal(gpuchar_json_write("gpuchar_evidence", &evidence, &text), GPUCHAR_OK);
     assert_non_null(strstr(text, "\"schema\": 1"));
@@ -207,7 +210,8 @@ static void test_documents(void **state) {
     assert_int_equal(gpuchar_json_read("gpuchar_evidence", "{\"schema\": 2, \"type\": \"gpuchar_evidence\"}", &copy),
                      GPUCHAR_E_FORMAT);
     assert_string_not_equal(gpuchar_last_error()->hint, "");
-    assert_int_equal(gpuchar_json_read("gpuchar_evidence", "{\"type\": \"gpuchar_evidence\"}", &copy), GPUCHAR_E_FORMAT);
+    assert_int_equal(gpuchar_json_read("gpuchar_evidence", "{\"type\": \"gpuchar_evidence\"}", &copy),
+                     GPUCHAR_E_FORMAT);
     assert_int_equal(gpuchar_json_read("gpuchar_evidence", "[]", &copy), GPUCHAR_E_FORMAT);
     assert_int_equal(gpuchar_json_read("gpuchar_evidence", "", &copy), GPUCHAR_E_FORMAT);
     gpuchar_string_free(text);
@@ -272,16 +276,41 @@ static void test_numbers(void **state) {
     object = read_accepted("{\"hex\": 31, \"u64\": \"0xFFFFffffFFFFffff\", \"u32\": 4294967295, \"real\": 3}");
     assert_true(object.hex == 31 && object.u64 == UINT64_MAX && object.u32 == UINT32_MAX && object.real == 3.0);
     static const char *const refused[] = {
-        "{\"u32\": 4294967296}",   "{\"u32\": -1}",          "{\"u32\": 1.0}",        "{\"u32\": true}",
-        "{\"u32\": \"1\"}",        "{\"u64\": \"0x\"}",      "{\"u64\": \"0x1g\"}",   "{\"u64\": \"0x12345678901234567\"}",
-        "{\"u64\": \" 0x1\"}",     "{\"u64\": 99999999999999999999}", "{\"u64\": []}", "{\"real\": \"1\"}",
-        "{\"real\": 1e999}",       "{\"real\": NaN}",        "{\"real\": {}}",        "{\"status\": \"OK\"}",
-        "{\"status\": 1.5}",       "{\"status\": 2147483648}", "{\"text\": 1}",       "{\"text\": \"1234567890123456789012345\"}",
-        "{\"text\": \"\\u0000\"}", "{\"owned\": 1}",         "{\"evidence\": 1}",     "{\"evidence\": []}",
-        "{\"u32\": 1, \"u32\": 1}", "{\"evidence\": {\"arch\": 1, \"arch\": 1}}",     "{\"some\": 1}",
-        "{\"some\": {}}",          "{\"all\": [1, 2, 3, 4]}", "{\"all\": [true]}",
-        "{\"some\": [1, 2, 3, 4, 5, 6, 7, 8, 9]}",           "{\"fits\": [1]}",       "{\"known\": null, \"parts\": [1]}",
-        "{\"i64\": 0.5}",          "{\"i64\": 9223372036854775808}",
+        "{\"u32\": 4294967296}",
+        "{\"u32\": -1}",
+        "{\"u32\": 1.0}",
+        "{\"u32\": true}",
+        "{\"u32\": \"1\"}",
+        "{\"u64\": \"0x\"}",
+        "{\"u64\": \"0x1g\"}",
+        "{\"u64\": \"0x12345678901234567\"}",
+        "{\"u64\": \" 0x1\"}",
+        "{\"u64\": 99999999999999999999}",
+        "{\"u64\": []}",
+        "{\"real\": \"1\"}",
+        "{\"real\": 1e999}",
+        "{\"real\": NaN}",
+        "{\"real\": {}}",
+        "{\"status\": \"OK\"}",
+        "{\"status\": 1.5}",
+        "{\"status\": 2147483648}",
+        "{\"text\": 1}",
+        "{\"text\": \"1234567890123456789012345\"}",
+        "{\"text\": \"\\u0000\"}",
+        "{\"owned\": 1}",
+        "{\"evidence\": 1}",
+        "{\"evidence\": []}",
+        "{\"u32\": 1, \"u32\": 1}",
+        "{\"evidence\": {\"arch\": 1, \"arch\": 1}}",
+        "{\"some\": 1}",
+        "{\"some\": {}}",
+        "{\"all\": [1, 2, 3, 4]}",
+        "{\"all\": [true]}",
+        "{\"some\": [1, 2, 3, 4, 5, 6, 7, 8, 9]}",
+        "{\"fits\": [1]}",
+        "{\"known\": null, \"parts\": [1]}",
+        "{\"i64\": 0.5}",
+        "{\"i64\": 9223372036854775808}",
     };
     for (size_t i = 0; i < GC_COUNT(refused); i++) {
         expect_refused(refused[i]);
@@ -395,7 +424,8 @@ static void test_mutated(void **state) {
 /* Each member replaced by each other kind of value. */
 static void test_wrong_types(void **state) {
     (void)state;
-    static const char *const values[] = {"true", "-1", "0.5", "\"x\"", "[]", "[[1]]", "[null]", "{}", "{\"a\": 1}", "null"};
+    static const char *const values[] = {"true",  "-1",     "0.5", "\"x\"",      "[]",
+                                         "[[1]]", "[null]", "{}",  "{\"a\": 1}", "null"};
     gc_random random = gc_random_seed(5);
     sink object = random_sink(&random), copy;
     json_t *json = gc_json_from_struct(&sink_schema, &object);
@@ -467,12 +497,18 @@ static void test_struct_sizes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trips),      cmocka_unit_test(test_documents),
-        cmocka_unit_test(test_units),            cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_numbers),          cmocka_unit_test(test_counts_that_lie),
-        cmocka_unit_test(test_too_many_elements), cmocka_unit_test(test_nesting),
-        cmocka_unit_test(test_truncated),        cmocka_unit_test(test_mutated),
-        cmocka_unit_test(test_wrong_types),      cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_round_trips),
+        cmocka_unit_test(test_documents),
+        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_counts_that_lie),
+        cmocka_unit_test(test_too_many_elements),
+        cmocka_unit_test(test_nesting),
+        cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_mutated),
+        cmocka_unit_test(test_wrong_types),
+        cmocka_unit_test(test_messages),
         cmocka_unit_test(test_struct_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

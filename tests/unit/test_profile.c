@@ -6,15 +6,12 @@
 
 #include <cmocka.h>
 
-#include "unit/schema_walk.h"
+#include "unit/temp_folder.h"
 
-#include <dirent.h>
 #include <gpuchar/gpuchar.h>
 #include <profile/file_io.h>
 #include <profile/profile_internal.h>
-#include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <schema/table.h>
 
 /* The experiment. */
 
@@ -77,45 +74,17 @@ static const gc_experiment toy_experiment = {
 /* In place of the generated lists. */
 extern const gpuchar_schema gc_schema_device_info;
 const gc_experiment *const gc_experiments[] = {&toy_experiment, NULL};
-const gpuchar_schema *const gc_schemas[] = {&gc_schema_device_info, &gc_schema_evidence, &gc_schema_stat, &toy_schema, NULL};
+const gpuchar_schema *const gc_schemas[] = {&gc_schema_device_info, &gc_schema_evidence, &gc_schema_stat, &toy_schema,
+                                            NULL};
 
 /* Help. */
 
-static char folder[64], path[128];
+static char path[128];
 
-static int make_folder(void **state) {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/gpuchar-test-profile-XXXXXX");
-    if (!mkdtemp(folder)) {
-        return -1;
-    }
+static int make_path(void **state) {
+    int made = make_folder(state);
     snprintf(path, sizeof path, "%s/profile.json", folder);
-    return 0;
-}
-
-static size_t files_in_folder(bool remove_them) {
-    size_t count = 0;
-    DIR *directory = opendir(folder);
-    for (struct dirent *entry; directory && (entry = readdir(directory));) {
-        char file[512];
-        snprintf(file, sizeof file, "%s/%s", folder, entry->d_name);
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
-            count++;
-            if (remove_them) {
-                unlink(file);
-            }
-        }
-    }
-    if (directory) {
-        closedir(directory);
-    }
-    return count;
-}
-
-static int remove_folder(void **state) {
-    (void)state;
-    files_in_folder(true);
-    return rmdir(folder);
+    return made;
 }
 
 static gpuchar_session *new_session(void) {
@@ -173,11 +142,16 @@ static void test_document(void **state) {
     add_result(profile, 128, 1000.5, GPUCHAR_FLAG_PROVED);
     assert_int_equal(gpuchar_profile_set_command(profile, "quick_char --full \xfe"), GPUCHAR_OK);
     char *text = profile_text(profile);
-    static const char *const parts[] = {
-        "\"schema\": 1", "\"type\": \"gpuchar_profile\"", "\"library_version\": \"" GPUCHAR_VERSION_STRING "\"",
-        "\"created_utc\": \"20", "\"command\": \"quick_char --full ?\"", "\"name\": \"Toy GPU ?\"",
-        "\"samples[]\": \"cycles\"", "\"memory_bytes\": \"bytes\"", "\"temperature_celsius\": null",
-        "\"samples\": [0.10000000000000001, 0.0, 1000.5]"};
+    static const char *const parts[] = {"\"schema\": 1",
+                                        "\"type\": \"gpuchar_profile\"",
+                                        "\"library_version\": \"" GPUCHAR_VERSION_STRING "\"",
+                                        "\"created_utc\": \"20",
+                                        "\"command\": \"quick_char --full ?\"",
+                                        "\"name\": \"Toy GPU ?\"",
+                                        "\"samples[]\": \"cycles\"",
+                                        "\"memory_bytes\": \"bytes\"",
+                                        "\"temperature_celsius\": null",
+                                        "\"samples\": [0.10000000000000001, 0.0, 1000.5]"};
     for (size_t i = 0; i < GC_COUNT(parts); i++) {
         if (!strstr(text, parts[i])) {
             fail_msg("%s is not in\n%s", parts[i], text);
@@ -190,11 +164,12 @@ static void test_document(void **state) {
 
 static void test_save_and_load(void **state) {
     (void)state;
+    char last[512];
     gpuchar_profile *profile = new_profile(), *loaded = NULL;
     add_result(profile, 128, 1000.5, GPUCHAR_FLAG_PROVED);
     for (int i = 0; i < 2; i++) { /* the second replaces the first */
         assert_int_equal(gpuchar_profile_save(profile, path), GPUCHAR_OK);
-        assert_int_equal(files_in_folder(false), 1);
+        assert_int_equal(count_files(folder, last, sizeof last), 1);
     }
     assert_int_equal(gpuchar_profile_load(path, &loaded), GPUCHAR_OK);
     char *before = profile_text(profile), *after = profile_text(loaded);
@@ -210,13 +185,14 @@ static void test_save_and_load(void **state) {
 /* What a newer library wrote is kept. */
 static void test_newer_document(void **state) {
     (void)state;
-    write_text("{\"schema\": 1, \"type\": \"gpuchar_profile\", \"note\": [1], \"device\": {\"name\": \"X\", \"new\": 1}, "
-               "\"units\": {\"gpuchar_new\": {\"a\": \"b\"}}, \"results\": {\"new\": [{\"a\": 1}], \"toy\": [{\"new\": 2}]}}");
+    write_text(
+        "{\"schema\": 1, \"type\": \"gpuchar_profile\", \"note\": [1], \"device\": {\"name\": \"X\", \"new\": 1}, "
+        "\"units\": {\"gpuchar_new\": {\"a\": \"b\"}}, \"results\": {\"new\": [{\"a\": 1}], \"toy\": [{\"new\": 2}]}}");
     gpuchar_profile *profile = NULL;
     assert_int_equal(gpuchar_profile_load(path, &profile), GPUCHAR_OK);
     char *text = profile_text(profile);
-    static const char *const parts[] = {"\"note\": [1]", "\"new\": 1", "\"gpuchar_new\"", "{\"a\": 1}", "{\"new\": 2}",
-                                        "\"toy_result\""};
+    static const char *const parts[] = {"\"note\": [1]", "\"new\": 1",   "\"gpuchar_new\"",
+                                        "{\"a\": 1}",    "{\"new\": 2}", "\"toy_result\""};
     for (size_t i = 0; i < GC_COUNT(parts); i++) {
         assert_non_null(strstr(text, parts[i]));
     }
@@ -227,7 +203,11 @@ static void test_newer_document(void **state) {
 static void test_bad_documents(void **state) {
     (void)state;
     static const char *const bad[] = {
-        "", "{", "[]", "{}", "{\"schema\": 1, \"type\": \"gpuchar_stat\"}",
+        "",
+        "{",
+        "[]",
+        "{}",
+        "{\"schema\": 1, \"type\": \"gpuchar_stat\"}",
         "{\"schema\": 99, \"type\": \"gpuchar_profile\", \"device\": {}, \"results\": {}}",
         "{\"schema\": 1, \"type\": \"gpuchar_profile\", \"results\": {}}",
         "{\"schema\": 1, \"type\": \"gpuchar_profile\", \"device\": {}}",
@@ -235,7 +215,8 @@ static void test_bad_documents(void **state) {
         "{\"schema\": 1, \"type\": \"gpuchar_profile\", \"device\": {}, \"results\": []}",
         "{\"schema\": 1, \"type\": \"gpuchar_profile\", \"device\": {}, \"results\": {\"toy\": {}}}",
         "{\"schema\": 1, \"type\": \"gpuchar_profile\", \"device\": {}, \"results\": {\"toy\": [1]}}",
-        "{\"schema\": 1, \"type\": \"gpuchar_profile\", \"device\": {}, \"results\": {\"toy\": [{\"samples\": [\"x\"]}]}}",
+        "{\"schema\": 1, \"type\": \"gpuchar_profile\", \"device\": {}, \"results\": {\"toy\": [{\"samples\": "
+        "[\"x\"]}]}}",
     };
     for (size_t i = 0; i < GC_COUNT(bad); i++) {
         write_text(bad[i]);
@@ -370,14 +351,14 @@ static void test_nothing_recorded(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_document),
-        cmocka_unit_test_setup_teardown(test_save_and_load, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_newer_document, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_bad_documents, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_truncated_documents, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_bad_calls, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_symbolic_link, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_recorded, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_nothing_recorded, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_save_and_load, make_path, remove_folder),
+        cmocka_unit_test_setup_teardown(test_newer_document, make_path, remove_folder),
+        cmocka_unit_test_setup_teardown(test_bad_documents, make_path, remove_folder),
+        cmocka_unit_test_setup_teardown(test_truncated_documents, make_path, remove_folder),
+        cmocka_unit_test_setup_teardown(test_bad_calls, make_path, remove_folder),
+        cmocka_unit_test_setup_teardown(test_symbolic_link, make_path, remove_folder),
+        cmocka_unit_test_setup_teardown(test_recorded, make_path, remove_folder),
+        cmocka_unit_test_setup_teardown(test_nothing_recorded, make_path, remove_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
