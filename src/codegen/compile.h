@@ -49,8 +49,8 @@ typedef struct gc_compile_request {
 
 /*
  * Compiles all requests, those not cached in parallel (internal threads: signals blocked, ended on return, errors
- * carried to the caller). `cancelled` (may be NULL) is asked between compiles, by those threads too. On failure no image is returned
- * (all NULL).
+ * carried to the caller). `cancelled` (may be NULL) is asked between compiles, by those threads too. On failure no
+ * image is returned (all NULL).
  * Equal requests share one image. Kernels whose text or flags pull in other files are compiled each time: a change of
  * those files would not show in the key. `cache` may be NULL. The log callback is called on the caller's thread only.
  */
@@ -58,8 +58,9 @@ gpuchar_status gc_compile_many(const gc_nvrtc *nvrtc, gc_cubin_cache *cache, con
                                size_t count, bool (*cancelled)(void *), void *cancelled_user, gc_image **images);
 
 /*
- * The best target for a device of architecture `arch` among those that NVRTC knows: the exact one, else
- * E_ARCH_UNSUPPORTED with a hint ("needs NVRTC 12.x" for chips older than it knows, "needs a newer NVRTC" for newer ones). */
+ * Whether NVRTC compiles for a device of architecture `arch` (90): for exactly this one, else E_ARCH_UNSUPPORTED with
+ * a hint ("needs NVRTC 12.x" for chips older than it knows, "needs a newer NVRTC" for newer ones).
+ */
 gpuchar_status gc_compile_check_arch(const gc_nvrtc *nvrtc, uint32_t arch);
 
 #endif

@@ -15,8 +15,8 @@ static char folder[64];
 static inline void remove_files(const char *path) {
     DIR *directory = opendir(path);
     for (struct dirent *entry; directory && (entry = readdir(directory));) {
-        char file[512];
-        snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
+        char file[1024];
+        snprintf(file, sizeof file, "%.500s/%s", path, entry->d_name);
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 && unlink(file) != 0) {
             rmdir(file);
         }
@@ -32,7 +32,7 @@ static inline size_t count_files(const char *path, char *last, size_t last_size)
     for (struct dirent *entry; directory && (entry = readdir(directory));) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
             count++;
-            snprintf(last, last_size, "%s/%s", path, entry->d_name);
+            if (snprintf(last, last_size, "%s/%s", path, entry->d_name) >= (int)last_size) last[0] = 0;
         }
     }
     if (directory) {

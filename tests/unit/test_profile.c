@@ -215,8 +215,7 @@ static void test_bad_documents(void **state) {
         "{\"schema\": 1, \"type\": \"gpuchar_profile\", \"device\": {}, \"results\": []}",
         "{\"schema\": 1, \"type\": \"gpuchar_profile\", \"device\": {}, \"results\": {\"toy\": {}}}",
         "{\"schema\": 1, \"type\": \"gpuchar_profile\", \"device\": {}, \"results\": {\"toy\": [1]}}",
-        "{\"schema\": 1, \"type\": \"gpuchar_profile\", \"device\": {}, \"results\": {\"toy\": [{\"samples\": "
-        "[\"x\"]}]}}",
+        "{\"schema\": 1, \"type\": \"gpuchar_profile\", \"device\": {}, \"results\": {\"toy\": [{\"body\": \"\"}]}}",
     };
     for (size_t i = 0; i < GC_COUNT(bad); i++) {
         write_text(bad[i]);
