@@ -20,10 +20,9 @@ static known_range look_up(const int *archs, size_t count, uint32_t arch) {
 }
 
 static gpuchar_status unsupported(const gc_nvrtc *nvrtc, uint32_t arch, const known_range *range) {
-    gpuchar_status status =
-        gc_fail(GPUCHAR_E_ARCH_UNSUPPORTED, "NVRTC %u.%u (%s) does not compile for sm_%u, only for sm_%u to sm_%u",
-                nvrtc->version / 1000, nvrtc->version % 1000 / 10, nvrtc->library.path, arch, range->lowest,
-                range->highest);
+    gpuchar_status status = gc_fail(
+        GPUCHAR_E_ARCH_UNSUPPORTED, "NVRTC %u.%u (%s) does not compile for sm_%u, only for sm_%u to sm_%u",
+        nvrtc->version / 1000, nvrtc->version % 1000 / 10, nvrtc->library.path, arch, range->lowest, range->highest);
     if (arch >= range->lowest) {
         gc_hint("sm_%u needs a newer NVRTC", arch);
     } else if (nvrtc->version >= 13000 && arch >= 50) {

@@ -1,7 +1,7 @@
 /*
- * The cubin cache's folder: one file per key, shared with other processes and machines. A file appears whole by renaming;
- * what a crash or a full disk leaves behind fails its hash and is compiled anew, so nothing waits for the disk
- * (no fsync). Nothing here is an error to the caller: it is logged.
+ * The cubin cache's folder: one file per key, shared with other processes and machines. A file appears whole by
+ * renaming; what a crash leaves behind fails its hash and is compiled anew, so nothing waits for the disk (no fsync).
+ * Nothing here is an error to the caller: it is logged.
  */
 #include "codegen/codegen_internal.h"
 
@@ -26,7 +26,7 @@ typedef struct file_header {
     uint32_t nvrtc_version;
     uint64_t key_high, key_low;
     uint64_t cubin_bytes;
-    uint64_t log_bytes; /* after the cubin, no NUL */
+    uint64_t log_bytes;           /* after the cubin, no NUL */
     uint64_t hash_high, hash_low; /* of the members above and of all that follows */
 } file_header;
 _Static_assert(sizeof(file_header) == 64, "no padding goes into the file");
@@ -271,6 +271,5 @@ void gc_disk_cache_write(gc_disk_cache *disk, const gc_image *image) {
     }
     int error = errno;
     uint32_t level = atomic_exchange(&disk->complained, true) ? GPUCHAR_LOG_DEBUG : GPUCHAR_LOG_WARNING;
-    gc_log_write(&disk->log, level, "cubin cache: %s is not written: %s", path.text,
-                 gc_errno_name(error));
+    gc_log_write(&disk->log, level, "cubin cache: %s is not written: %s", path.text, gc_errno_name(error));
 }

@@ -91,8 +91,9 @@ static bool text_reads_files(const char *text) {
 }
 
 static bool flags_read_files(const gc_compile_request *request) {
-    static const char *const prefixes[] = {"-I", "--include-path", "-include", "--pre-include", "-optf",
-                                           "--options-file", "-pch", "--pch", "-use-pch", "--use-pch", "@"};
+    static const char *const prefixes[] = {"-I",       "--include-path", "-include", "--pre-include",
+                                           "-optf",    "--options-file", "-pch",     "--pch",
+                                           "-use-pch", "--use-pch",      "@"};
     for (size_t i = 0; i < request->flag_count; i++) {
         for (size_t j = 0; j < GC_COUNT(prefixes); j++) {
             if (starts_with(request->flags[i], prefixes[j])) {
@@ -141,8 +142,8 @@ static gpuchar_status check_request(const gc_compile_request *request) {
     }
     const char *digits = request->architecture + 3;
     if (!starts_with(request->architecture, "sm_") || digits[0] < '1' || digits[0] > '9') {
-        gpuchar_status status = gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "\"%s\" is no architecture of machine code",
-                                        request->architecture);
+        gpuchar_status status =
+            gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "\"%s\" is no architecture of machine code", request->architecture);
         gc_hint("write it like sm_90 or sm_90a");
         return status;
     }
@@ -308,8 +309,7 @@ static gpuchar_status run_program(const gc_nvrtc *nvrtc, gc_compile_job *job, nv
 
 gpuchar_status gc_compile_job_run(const gc_nvrtc *nvrtc, gc_compile_job *job) {
     nvrtcProgram program = NULL;
-    nvrtcResult result =
-        nvrtc->CreateProgram(&program, job->text, request_name(job->request), 0, NULL, NULL);
+    nvrtcResult result = nvrtc->CreateProgram(&program, job->text, request_name(job->request), 0, NULL, NULL);
     if (result != NVRTC_SUCCESS) {
         return gc_nvrtc_fail(nvrtc, result, "nvrtcCreateProgram");
     }

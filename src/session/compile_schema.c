@@ -18,8 +18,8 @@ const gpuchar_schema gc_schema_compile_options =
 #define FIELD(member, kind, unit, doc) GC_FIELD(gpuchar_compile_result, member, kind, unit, doc)
 static const gpuchar_field result_fields[] = {
     FIELD(cubin, POINTER, "", "machine code, an ELF file"),
-    FIELD(cubin_size_bytes, U64, "bytes", "size of the machine code"),
-    FIELD(log, STRING, "", "NVRTC's log"),
+    GC_FIELD_COUNT(gpuchar_compile_result, cubin_size_bytes, U64, "size of the machine code"),
+    GC_FIELD_OWNED_STRING(gpuchar_compile_result, log, "NVRTC's log"),
     FIELD(compile_ns, U64, "ns", "what compiling took; 0 from the cache"),
     FIELD(nvrtc_version, U32, "", "13000 for 13.0"),
     FIELD(from_cache, U32, "", "0: compiled now, 1: memory, 2: disk"),
