@@ -1,0 +1,467 @@
+/* The cost of warp divergence: T(k) of one warp that splits into k paths of equal work. */
+#include <core/error.h>
+#include <experiments/divergence_reduce.h>
+#include <experiments/divergence_tables.h>
+#include <experiments/evidence.h>
+#include <experiments/experiment.h>
+#include <measure/range_counters.h>
+#include <measure/timing.h>
+#include <proof/proof.h>
+#include <stdlib.h>
+
+#define PATHS 32
+#define TABLE_BYTES (PATHS * 256)
+#define TARGET_PATH_CYCLES 32768
+
+/* Kernel arguments, as in divergence_sweep.cu. */
+typedef struct sweep_args {
+    gc_header header;
+    uint64_t table;
+    uint32_t operand;
+    uint32_t start;
+    uint8_t lanes[32];
+} sweep_args;
+
+/* Kernel arguments, as in divergence_validation.cu. */
+typedef struct validation_args {
+    gc_header header;
+    uint32_t ways;
+    uint32_t reserved;
+} validation_args;
+
+/* The chained instruction of each kind; the rough latency only sizes the default number of iterations. */
+static const struct {
+    const char *mnemonic;
+    uint32_t latency;
+} kinds[] = {{NULL, 0}, {"FFMA", 4}, {"IMAD", 4}, {"LDG", 36}, {"MUFU", 20}};
+
+enum { IMAGE_SWEEP, IMAGE_CONVERGENT, IMAGE_TWO_WAY, IMAGE_FULL, IMAGES };
+static const uint32_t validation_ways[IMAGES] = {0, 1, 2, 32};
+
+/* One call: what it holds until its end. */
+typedef struct sweep {
+    gpuchar_session *session;
+    const gpuchar_divergence_sweep_options *options;
+    gpuchar_divergence_sweep_result *result;
+    gc_image *images[IMAGES];
+    CUfunction functions[IMAGES];
+    gc_divergence_proof proof;
+    gc_slots slots;
+    gc_buffer table;
+    sweep_args path_args[PATHS];
+    sweep_args point_args[PATHS];
+} sweep;
+
+/* ---- options ---- */
+
+static gpuchar_status resolve_ways(gpuchar_divergence_sweep_options *options) {
+    static const uint32_t powers[] = {1, 2, 4, 8, 16, 32};
+    if (options->lane_map == GPUCHAR_LANES_GIVEN) {
+        for (uint32_t lane = 0; lane < 32; ++lane) {
+            if (options->lanes[lane] > 31) {
+                return gc_fail(GPUCHAR_E_LIMIT, "lanes[%u] is path %u; there are paths 0 to 31", lane,
+                               options->lanes[lane]);
+            }
+        }
+        uint32_t given = gc_divergence_given_ways(options->lanes);
+        if (options->ways_count > 1 || (options->ways_count == 1 && options->ways[0] != given)) {
+            return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "the given lanes take %u paths: leave `ways` empty", given);
+        }
+        options->ways[0] = given;
+        options->ways_count = 1;
+    }
+    if (options->ways_count > 32) return gc_fail(GPUCHAR_E_LIMIT, "ways_count is %u; at most 32", options->ways_count);
+    if (options->ways_count == 0) {
+        memcpy(options->ways, powers, sizeof powers);
+        options->ways_count = GC_COUNT(powers);
+    }
+    for (uint32_t i = 0; i < options->ways_count; ++i) {
+        if (options->ways[i] < 1 || options->ways[i] > 32) {
+            return gc_fail(GPUCHAR_E_LIMIT, "ways[%u] is %u; a warp splits into 1 to 32 paths", i, options->ways[i]);
+        }
+    }
+    return GPUCHAR_OK;
+}
+
+static gpuchar_status check_choice(const char *name, uint32_t value, uint32_t highest) {
+    if (value <= highest) return GPUCHAR_OK;
+    return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "%s is %u; known are 0 to %u", name, value, highest);
+}
+
+static gpuchar_status check_range(const char *name, uint32_t value, uint32_t lowest, uint32_t highest) {
+    if (value >= lowest && value <= highest) return GPUCHAR_OK;
+    return gc_fail(GPUCHAR_E_LIMIT, "%s is %u; it can be %u to %u, 0 for the default", name, value, lowest, highest);
+}
+
+static gpuchar_status resolve(void *raw) {
+    gpuchar_divergence_sweep_options *options = raw;
+    gpuchar_status status = check_choice("kind", options->kind, GPUCHAR_PATH_SPECIAL);
+    if (status == GPUCHAR_OK) status = check_choice("lane_map", options->lane_map, GPUCHAR_LANES_GIVEN);
+    if (status == GPUCHAR_OK) status = check_choice("counters", options->counters, GPUCHAR_COUNTERS_REQUIRED);
+    if (status == GPUCHAR_OK) status = check_choice("keep_samples", options->keep_samples, 1);
+    if (status == GPUCHAR_OK) status = check_choice("require", options->require, 7);
+    if (status == GPUCHAR_OK) status = resolve_ways(options);
+    if (status != GPUCHAR_OK) return status;
+    if (options->kind == 0) options->kind = GPUCHAR_PATH_FP32;
+    if (options->lane_map == 0) options->lane_map = GPUCHAR_LANES_STRIDED;
+    if (options->body == 0) options->body = 128;
+    if (options->launches == 0) options->launches = 201;
+    if (options->seed == 0) options->seed = 1;
+    if (options->body != 64 && options->body != 128 && options->body != 256 && options->body != 512) {
+        return gc_fail(GPUCHAR_E_LIMIT, "body is %u; it can be 64, 128, 256 or 512", options->body);
+    }
+    if (options->iterations == 0) {
+        options->iterations = TARGET_PATH_CYCLES / (options->body * kinds[options->kind].latency);
+        if (options->iterations < 4) options->iterations = 4;
+    }
+    status = check_range("iterations", options->iterations, 4, 65536);
+    return status == GPUCHAR_OK ? check_range("launches", options->launches, 5, 10000) : status;
+}
+
+static void preset(uint32_t which, void *raw) {
+    gpuchar_divergence_sweep_options *options = raw;
+    if (which != GPUCHAR_PRESET_FULL) return;
+    for (uint32_t k = 1; k <= 32; ++k) options->ways[k - 1] = k;
+    options->ways_count = 32;
+}
+
+/* ---- kernel and proof ---- */
+
+static gpuchar_status compile(sweep *s) {
+    const gc_define body[] = {{"GPUCHAR_KIND", s->options->kind}, {"GPUCHAR_BODY", s->options->body}};
+    gc_define ways[IMAGES];
+    gc_template templates[IMAGES] = {{"divergence_sweep", body, GC_COUNT(body), ""}};
+    size_t count = s->options->counters == GPUCHAR_COUNTERS_OFF ? 1 : IMAGES;
+    for (size_t i = 1; i < count; ++i) {
+        ways[i] = (gc_define){"GPUCHAR_WAYS", validation_ways[i]};
+        templates[i] = (gc_template){"divergence_validation", &ways[i], 1, ""};
+    }
+    gpuchar_status status = gc_templates_compile(s->session, templates, count, s->images);
+    for (size_t i = 0; i < count && status == GPUCHAR_OK; ++i) s->result->compile_ns += s->images[i]->compile_ns;
+    return status;
+}
+
+static gpuchar_status prove(sweep *s) {
+    const gc_divergence_claim claim = {.kernel = "gpuchar_divergence_sweep",
+                                       .mnemonics = &kinds[s->options->kind].mnemonic,
+                                       .mnemonic_count = 1,
+                                       .paths = PATHS,
+                                       .body = s->options->body};
+    gpuchar_divergence_sweep_result *result = s->result;
+    uint64_t begin = gc_now_ns();
+    gpuchar_status status = gc_prove_divergence(s->images[0]->bytes, s->images[0]->size, &claim, &s->proof);
+    result->prove_ns = gc_now_ns() - begin;
+    /* Machine code that cannot be decoded is a proof that is missing, not a measurement that failed. */
+    if (status == GPUCHAR_E_OUT_OF_MEMORY) return status;
+    result->evidence.arch = s->session->architecture;
+    result->evidence.proof_status = s->proof.status;
+    if (s->proof.status != GPUCHAR_OK) {
+        gc_log_write(gc_runtime_log(s->session->runtime), GPUCHAR_LOG_WARNING, "not proved: %s", s->proof.reason);
+        if (!(s->options->require & GPUCHAR_REQUIRE_PROVED)) return GPUCHAR_OK;
+        return gc_fail(GPUCHAR_E_NOT_PROVED, "%s", s->proof.reason);
+    }
+    result->evidence.flags |= GPUCHAR_FLAG_PROVED;
+    result->loop_instructions = s->proof.loop_instructions[0];
+    result->loop_stall_cycles = s->proof.loop_stall[0];
+    result->code_bytes = s->proof.region_bytes;
+    result->dispatch_decisions = s->proof.dispatch_decisions;
+    result->known |= GPUCHAR_DIVERGENCE_DECODED;
+    return GPUCHAR_OK;
+}
+
+/* ---- measure ---- */
+
+static gpuchar_status load(sweep *s) {
+    static const char *const names[IMAGES] = {"gpuchar_divergence_sweep", "gpuchar_divergence_validation",
+                                              "gpuchar_divergence_validation", "gpuchar_divergence_validation"};
+    gpuchar_status status = GPUCHAR_OK;
+    for (size_t i = 0; i < IMAGES && s->images[i] && status == GPUCHAR_OK; ++i) {
+        status = gc_kernel_load(s->session, s->images[i], names[i], &s->functions[i]);
+    }
+    return status;
+}
+
+/* Every word of the table holds the table's address: each load yields the base of the next. */
+static gpuchar_status make_table(sweep *s) {
+    uint64_t words[TABLE_BYTES / 8];
+    gpuchar_status status = gc_buffer_alloc(s->session, sizeof words, &s->table);
+    if (status != GPUCHAR_OK) return status;
+    for (size_t i = 0; i < GC_COUNT(words); ++i) words[i] = s->table.address;
+    return gc_buffer_write(s->session, &s->table, words, sizeof words);
+}
+
+static uint32_t float_bits(double value) {
+    float narrow = (float)value;
+    uint32_t bits;
+    memcpy(&bits, &narrow, sizeof bits);
+    return bits;
+}
+
+/* Random operands, finite whatever the length of the chain: x a + c with a < 1 settles; integers wrap. */
+static sweep_args make_args(sweep *s, gc_random *random) {
+    sweep_args args = {.header = gc_slots_header(&s->slots, s->options->iterations), .table = s->table.address};
+    double multiplier = 0.25 + 0.5 * gc_random_unit(random), start = 0.5 + gc_random_unit(random);
+    bool integer = s->options->kind == GPUCHAR_PATH_INT32;
+    args.operand = integer ? (uint32_t)gc_random_u64(random) | 1u : float_bits(multiplier);
+    args.start = integer ? (uint32_t)gc_random_u64(random) : float_bits(start);
+    return args;
+}
+
+static gpuchar_status prepare(sweep *s) {
+    const gpuchar_divergence_sweep_options *options = s->options;
+    gc_random random = gc_random_seed(options->seed);
+    gpuchar_status status = load(s);
+    if (status != GPUCHAR_OK) return status;
+    status = gc_slots_alloc(s->session, (PATHS + options->ways_count) * options->launches, &s->slots);
+    if (status == GPUCHAR_OK) status = make_table(s);
+    if (status != GPUCHAR_OK) return status;
+    s->result->device_memory_bytes = s->slots.samples.bytes + s->slots.sink.bytes + s->table.bytes;
+    sweep_args common = make_args(s, &random);
+    for (uint32_t i = 0; i < PATHS; ++i) {
+        s->path_args[i] = common;
+        memset(s->path_args[i].lanes, (int)i, 32);
+    }
+    for (uint32_t i = 0; i < options->ways_count; ++i) {
+        s->point_args[i] = common;
+        gc_divergence_lanes(options, options->ways[i], s->point_args[i].lanes);
+    }
+    return GPUCHAR_OK;
+}
+
+static gc_point point_of(sweep *s, int image, void *arguments) {
+    return (gc_point){.function = s->functions[image], .grid = 1, .block = 32, .arguments = arguments};
+}
+
+static void keep(gpuchar_divergence_sweep_result *result, double *cycles, uint32_t launches) {
+    result->samples = cycles;
+    result->sample_count = result->point_count * launches;
+    for (size_t i = 0; i < result->point_count; ++i) result->points[i].sample_offset = i * launches;
+}
+
+/* Reduces the samples: blocks of `launches`, the 32 paths first, then the points. */
+static gpuchar_status reduce(sweep *s, const gc_sample *samples) {
+    gpuchar_divergence_sweep_result *result = s->result;
+    size_t launches = s->options->launches, paths = PATHS * launches, points = result->point_count * launches;
+    double *path_cycles = malloc((paths + 2 * launches) * sizeof *path_cycles);
+    double *point_cycles = malloc(points * sizeof *point_cycles);
+    if (!path_cycles || !point_cycles) {
+        free(path_cycles);
+        free(point_cycles);
+        return gc_fail_memory((paths + points) * sizeof(double));
+    }
+    for (size_t i = 0; i < paths; ++i) path_cycles[i] = (double)samples[i].cycles;
+    for (size_t i = 0; i < points; ++i) point_cycles[i] = (double)samples[paths + i].cycles;
+    gc_divergence_summarize(path_cycles, point_cycles, s->options->launches, s->options->kind, path_cycles + paths,
+                            result);
+    gc_divergence_derive(result);
+    free(path_cycles);
+    if (s->options->keep_samples) {
+        keep(result, point_cycles, s->options->launches);
+    } else {
+        free(point_cycles);
+    }
+    return GPUCHAR_OK;
+}
+
+static gpuchar_status measure(sweep *s) {
+    gc_point points[2 * PATHS];
+    gc_timing timing = {0};
+    size_t count = PATHS + s->options->ways_count;
+    for (size_t i = 0; i < PATHS; ++i) points[i] = point_of(s, IMAGE_SWEEP, &s->path_args[i]);
+    for (size_t i = PATHS; i < count; ++i) points[i] = point_of(s, IMAGE_SWEEP, &s->point_args[i - PATHS]);
+    timing.samples = malloc(count * s->options->launches * sizeof *timing.samples);
+    if (!timing.samples) return gc_fail_memory(count * s->options->launches * sizeof *timing.samples);
+    gpuchar_status status = gc_measure(s->session, &s->slots, points, count, s->options->launches, &timing);
+    if (status == GPUCHAR_OK) status = reduce(s, timing.samples);
+    free(timing.samples);
+    if (status != GPUCHAR_OK) return status;
+    gpuchar_evidence *evidence = &s->result->evidence;
+    s->result->launches_ns = timing.device_ns;
+    s->result->warmup_launches = timing.warmup_launches;
+    if (timing.throttle_reasons) evidence->flags |= GPUCHAR_FLAG_THROTTLED;
+    if (timing.sm_clock_hz > 0) {
+        evidence->sm_clock_hz = timing.sm_clock_hz;
+        evidence->known |= GPUCHAR_EVIDENCE_CLOCK;
+    }
+    return GPUCHAR_OK;
+}
+
+/* ---- count ---- */
+
+/* Two ranges a kernel, of one and of two lengths: the difference holds the paths alone, without prologue and dispatch. */
+typedef struct counted {
+    sweep *sweep;
+    validation_args validation[IMAGES];
+} counted;
+
+enum { METRIC_WARP, METRIC_THREAD, METRIC_RATIO, METRICS };
+static const char *const metrics[METRICS] = {"smsp__inst_executed.sum", "smsp__thread_inst_executed.sum",
+                                             "smsp__thread_inst_executed_per_inst_executed.ratio"};
+
+static gpuchar_status launch_range(void *user, size_t range) {
+    counted *c = user;
+    sweep *s = c->sweep;
+    size_t kernel = range / 2, points = s->options->ways_count;
+    uint32_t iterations = s->options->iterations << (range % 2);
+    if (kernel < points) {
+        sweep_args args = s->point_args[kernel];
+        args.header.iterations = iterations;
+        gc_point point = point_of(s, IMAGE_SWEEP, &args);
+        return gc_launch_once(s->session, &s->slots, &point);
+    }
+    int which = (int)(IMAGE_CONVERGENT + kernel - points);
+    validation_args args = {gc_slots_header(&s->slots, iterations), validation_ways[which], 0};
+    gc_point point = point_of(s, which, &args);
+    return gc_launch_once(s->session, &s->slots, &point);
+}
+
+static double difference_ratio(const double *one, const double *two) {
+    double warp = two[METRIC_WARP] - one[METRIC_WARP];
+    return warp > 0 ? (two[METRIC_THREAD] - one[METRIC_THREAD]) / warp : 0;
+}
+
+static void fill_counters(sweep *s, const gpuchar_counters_result *read) {
+    gpuchar_divergence_sweep_result *result = s->result;
+    bool agree = (result->evidence.flags & GPUCHAR_FLAG_PROVED) != 0;
+    const double *values = read->values;
+    for (size_t i = 0; i < result->point_count; ++i, values += 2 * METRICS) {
+        gpuchar_divergence_point *point = &result->points[i];
+        double executed = values[METRICS + METRIC_WARP] - values[METRIC_WARP];
+        point->efficiency = difference_ratio(values, values + METRICS);
+        point->efficiency_kernel = values[METRIC_RATIO];
+        point->executed_count = executed > 0 ? (uint64_t)(executed + 0.5) : 0;
+        point->known |= GPUCHAR_DIVERGENCE_POINT_COUNTERS;
+        if (point->executed_count != point->expected_count) agree = false;
+    }
+    result->validation_convergent = difference_ratio(values, values + METRICS);
+    result->validation_two_way = difference_ratio(values + 2 * METRICS, values + 3 * METRICS);
+    result->validation_full = difference_ratio(values + 4 * METRICS, values + 5 * METRICS);
+    result->known |= GPUCHAR_DIVERGENCE_VALIDATED;
+    result->evidence.counter_passes = read->passes;
+    if (agree) result->evidence.flags |= GPUCHAR_FLAG_COUNTED;
+}
+
+static gpuchar_status count_ranges(void *user) {
+    counted *c = user;
+    gpuchar_counters_result read = GPUCHAR_COUNTERS_RESULT_INIT;
+    gc_range_request request = {metrics, METRICS, 2 * (c->sweep->options->ways_count + IMAGES - 1), launch_range, c};
+    gpuchar_status status = gc_counters_collect(c->sweep->session, &request, &read);
+    if (status == GPUCHAR_OK) fill_counters(c->sweep, &read);
+    gpuchar_counters_result_free(&read);
+    return status;
+}
+
+static gpuchar_status count(sweep *s) {
+    counted c = {.sweep = s};
+    uint64_t begin = gc_now_ns();
+    gpuchar_status status = gc_evidence_count(s->session, s->options->counters, s->options->require, count_ranges, &c,
+                                              &s->result->evidence);
+    s->result->counters_ns = gc_now_ns() - begin;
+    return status;
+}
+
+/* ---- fill ---- */
+
+/* What the machine code says one launch of each point executes in its loops. */
+static void expect(sweep *s) {
+    gpuchar_divergence_sweep_result *result = s->result;
+    uint64_t most = 0, iterations = s->options->iterations;
+    for (size_t i = 0; i < result->point_count; ++i) {
+        gpuchar_divergence_point *point = &result->points[i];
+        if (point->ways > most) most = point->ways;
+        if (!(result->evidence.flags & GPUCHAR_FLAG_PROVED)) continue;
+        point->expected_count = point->ways * iterations * result->loop_instructions;
+        point->known |= GPUCHAR_DIVERGENCE_POINT_EXPECTED;
+    }
+    result->evidence.intended_count = most * iterations * s->options->body;
+    if (!(result->evidence.flags & GPUCHAR_FLAG_PROVED)) return;
+    memcpy(result->evidence.mnemonic, s->proof.mnemonic, sizeof result->evidence.mnemonic);
+    result->evidence.decoded_count = most * iterations * s->proof.loop_intended[0];
+    result->evidence.scaffold_count = most * iterations * (result->loop_instructions - s->proof.loop_intended[0]);
+    result->evidence.known |= GPUCHAR_EVIDENCE_DECODED;
+}
+
+/* The chained instructions among those that the counters saw: the loops' own scaffold is known from the machine code. */
+static void fill_executed(gpuchar_divergence_sweep_result *result) {
+    uint64_t executed = 0;
+    for (size_t i = 0; i < result->point_count; ++i) {
+        if (!(result->points[i].known & GPUCHAR_DIVERGENCE_POINT_COUNTERS)) return;
+        if (result->points[i].executed_count > executed) executed = result->points[i].executed_count;
+    }
+    uint64_t scaffold = result->evidence.scaffold_count;
+    result->evidence.executed_count = executed > scaffold ? executed - scaffold : 0;
+    result->evidence.known |= GPUCHAR_EVIDENCE_EXECUTED;
+}
+
+static gpuchar_status begin_result(sweep *s) {
+    const gpuchar_divergence_sweep_options *options = s->options;
+    gpuchar_divergence_sweep_result *result = s->result;
+    result->points = calloc(options->ways_count, sizeof result->points[0]);
+    if (!result->points) return gc_fail_memory(options->ways_count * sizeof result->points[0]);
+    result->point_count = options->ways_count;
+    for (uint32_t i = 0; i < options->ways_count; ++i) result->points[i].ways = options->ways[i];
+    result->kind = options->kind;
+    result->lane_map = options->lane_map;
+    result->body = options->body;
+    result->iterations = options->iterations;
+    result->launches = options->launches;
+    result->seed = options->seed;
+    return GPUCHAR_OK;
+}
+
+static void release(sweep *s) {
+    for (size_t i = 0; i < IMAGES; ++i) gc_image_release(s->images[i]);
+    if (s->session->kind != GC_SESSION_LIVE) return;
+    gc_buffer_free(s->session, &s->table);
+    gc_slots_free(s->session, &s->slots);
+}
+
+static gpuchar_status run(gpuchar_session *session, const void *options, void *result) {
+    sweep s = {.session = session, .options = options, .result = result};
+    gpuchar_divergence_sweep_result *filled = result;
+    uint64_t begin = gc_now_ns();
+    gpuchar_status status = begin_result(&s);
+    if (status == GPUCHAR_OK) status = compile(&s);
+    if (status == GPUCHAR_OK) status = prove(&s);
+    if (status == GPUCHAR_OK) expect(&s);
+    if (session->kind == GC_SESSION_LIVE) {
+        if (status == GPUCHAR_OK) status = prepare(&s);
+        if (status == GPUCHAR_OK) status = measure(&s);
+        if (status == GPUCHAR_OK) status = count(&s);
+        if (status == GPUCHAR_OK) fill_executed(filled);
+    } else {
+        filled->evidence.flags |= GPUCHAR_FLAG_COMPILE_ONLY;
+        filled->evidence.counters_status = GPUCHAR_E_NOT_APPLICABLE;
+    }
+    release(&s);
+    filled->call_ns = gc_now_ns() - begin;
+    return status == GPUCHAR_OK ? gc_evidence_settle(&filled->evidence, s.options->require, s.proof.reason) : status;
+}
+
+/* ---- the descriptor ---- */
+
+const gc_experiment gc_experiment_divergence_sweep = {
+    .about = {"divergence_sweep", "what k paths through one warp cost", "gpuchar_divergence_sweep_options",
+              "gpuchar_divergence_sweep_result", sizeof(gpuchar_divergence_sweep_options),
+              sizeof(gpuchar_divergence_sweep_result)},
+    .options_min_size = sizeof(gpuchar_divergence_sweep_options),
+    .result_min_size = sizeof(gpuchar_divergence_sweep_result),
+    .resolve = resolve,
+    .preset = preset,
+    .run = run,
+    .result_free = gc_divergence_sweep_free,
+    .text = gc_divergence_sweep_text,
+    .answer = gc_divergence_sweep_answer,
+};
+
+GC_DEFINE_INIT(gpuchar_divergence_sweep_options)
+GC_DEFINE_INIT(gpuchar_divergence_sweep_result)
+
+void gpuchar_divergence_sweep_result_free(gpuchar_divergence_sweep_result *result) {
+    if (result) gc_divergence_sweep_free(result);
+}
+
+gpuchar_status gpuchar_divergence_sweep(gpuchar_session *session, const gpuchar_divergence_sweep_options *options,
+                                        gpuchar_divergence_sweep_result *result) {
+    return gc_experiment_run(&gc_experiment_divergence_sweep, session, options, result);
+}

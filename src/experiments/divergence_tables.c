@@ -1,0 +1,242 @@
+#include <experiments/divergence_reduce.h>
+#include <experiments/divergence_tables.h>
+#include <experiments/evidence.h>
+#include <schema/table.h>
+#include <stdlib.h>
+
+/* ---- fields ---- */
+
+static const gpuchar_field options_fields[] = {
+#define OF(member, kind, unit, doc) GC_FIELD(gpuchar_divergence_sweep_options, member, kind, unit, doc)
+    GC_FIELD_COUNTED_ARRAY(gpuchar_divergence_sweep_options, ways, U32, ways_count, "paths", "numbers of paths k"),
+    GC_FIELD_COUNT(gpuchar_divergence_sweep_options, ways_count, U32, "how many k; 0: 1, 2, 4, 8, 16, 32"),
+    OF(kind, U32, "", "GPUCHAR_PATH_..., what the paths are made of"),
+    OF(lane_map, U32, "", "GPUCHAR_LANES_..., which lane takes which path"),
+    OF(body, U32, "instructions", "chained instructions per loop iteration"),
+    OF(iterations, U32, "1", "loop iterations per path"),
+    OF(launches, U32, "1", "timed launches per point"),
+    OF(counters, U32, "", "GPUCHAR_COUNTERS_..."),
+    OF(require, U32, "", "GPUCHAR_REQUIRE_... bits"),
+    OF(keep_samples, U32, "", "1: the result holds the cycles of each launch"),
+    OF(seed, U32, "", "of the random lane map and of the operands"),
+    GC_FIELD_ARRAY(gpuchar_divergence_sweep_options, lanes, U32, "", "path of each lane, for GPUCHAR_LANES_GIVEN"),
+#undef OF
+};
+const gpuchar_schema gc_schema_divergence_sweep_options =
+    GC_SCHEMA(gpuchar_divergence_sweep_options, options_fields, 1, GC_NONE, "what the divergence sweep measures");
+
+static const gpuchar_field point_fields[] = {
+#define PF(member, kind, unit, bit, doc)                                                                               \
+    GC_FIELD_KNOWN(gpuchar_divergence_point, member, kind, unit, known, GPUCHAR_DIVERGENCE_POINT_##bit, doc)
+    GC_FIELD(gpuchar_divergence_point, ways, U32, "paths", "k"),
+    GC_FIELD_STRUCT(gpuchar_divergence_point, cycles, gc_schema_stat, "cycles", "of the whole divergent region, T(k)"),
+    PF(ratio, F64, "1", RATIO, "T(k) / mean cycles of one path"),
+    PF(predicted_cycles, F64, "cycles", PREDICTED, "s k + c of the fit"),
+    PF(efficiency, F64, "threads/instruction", COUNTERS, "active threads per instruction inside the paths"),
+    PF(efficiency_kernel, F64, "threads/instruction", COUNTERS, "the same of the whole kernel, prologue included"),
+    PF(executed_count, U64, "instructions", COUNTERS, "warp instructions that the paths executed, by the counters"),
+    PF(expected_count, U64, "instructions", EXPECTED, "the same by the machine code"),
+    GC_FIELD(gpuchar_divergence_point, sample_offset, U64, "1", "first sample of this point, when kept"),
+    GC_FIELD(gpuchar_divergence_point, known, U32, "", "GPUCHAR_DIVERGENCE_POINT_... bits: which values are known"),
+#undef PF
+};
+const gpuchar_schema gc_schema_divergence_point =
+    GC_SCHEMA(gpuchar_divergence_point, point_fields, 0, GC_NONE, "one k of the divergence sweep");
+
+static const gpuchar_field result_fields[] = {
+#define RF(member, kind, unit, doc) GC_FIELD(gpuchar_divergence_sweep_result, member, kind, unit, doc)
+#define RK(member, kind, unit, bit, doc)                                                                               \
+    GC_FIELD_KNOWN(gpuchar_divergence_sweep_result, member, kind, unit, known, GPUCHAR_DIVERGENCE_##bit, doc)
+    RF(kind, U32, "", "GPUCHAR_PATH_..., what the paths are made of"),
+    RF(lane_map, U32, "", "GPUCHAR_LANES_..., which lane takes which path"),
+    RF(body, U32, "instructions", "chained instructions per loop iteration"),
+    RF(iterations, U32, "1", "loop iterations per path"),
+    RF(launches, U32, "1", "timed launches per point"),
+    RF(seed, U32, "", "of the random lane map and of the operands"),
+    RF(warmup_launches, U32, "1", "launches before the timed ones"),
+    RF(known, U32, "", "GPUCHAR_DIVERGENCE_... bits: which values are known"),
+    GC_FIELD_STRUCT_POINTED(gpuchar_divergence_sweep_result, points, gc_schema_divergence_point, point_count, "",
+                            "one per k"),
+    GC_FIELD_COUNT(gpuchar_divergence_sweep_result, point_count, U64, "number of points"),
+    GC_FIELD_POINTED(gpuchar_divergence_sweep_result, samples, F64, sample_count, "cycles",
+                     "cycles of each launch, point after point"),
+    GC_FIELD_COUNT(gpuchar_divergence_sweep_result, sample_count, U64, "number of samples"),
+    GC_FIELD_STRUCT_ARRAY(gpuchar_divergence_sweep_result, paths, gc_schema_stat, "cycles", "each path alone"),
+    GC_FIELD_STRUCT(gpuchar_divergence_sweep_result, slope, gc_schema_fit, "cycles/path", "s of T(k) = s k + c"),
+    GC_FIELD_STRUCT(gpuchar_divergence_sweep_result, intercept, gc_schema_fit, "cycles", "c"),
+    RF(slope_robust, F64, "cycles/path", "Theil-Sen estimate of s; 0 when slope is unknown"),
+    RK(path_mean_cycles, F64, "cycles", TIMED, "mean over the paths of their medians"),
+    RK(flatness, F64, "1", TIMED, "(largest - smallest path median) / mean"),
+    RK(ratio_32, F64, "1", RATIO32, "T(32) / path_mean_cycles"),
+    RK(intercept_ratio, F64, "1", INTERCEPT, "|c| / s"),
+    RK(validation_convergent, F64, "threads/instruction", VALIDATED, "a separate kernel without divergence: 32"),
+    RK(validation_two_way, F64, "threads/instruction", VALIDATED, "a separate kernel that splits in two: 16"),
+    RK(validation_full, F64, "threads/instruction", VALIDATED, "a separate kernel that splits in 32: 1"),
+    RK(loop_instructions, U64, "instructions", DECODED, "of one iteration, chain and loop control"),
+    RK(loop_stall_cycles, U64, "cycles", DECODED, "sum of the assembler's stall counts of one iteration"),
+    RK(code_bytes, U64, "bytes", DECODED, "size of the timed region"),
+    RK(dispatch_decisions, U64, "1", DECODED, "two-way decisions that tell the paths apart"),
+    RF(compile_ns, U64, "ns", "0 when the kernels came from the cache"),
+    RF(prove_ns, U64, "ns", "host time of the proof"),
+    RK(launches_ns, U64, "ns", TIMED, "device time of all timing launches and their warm-up"),
+    RF(counters_ns, U64, "ns", "host time of reading the counters"),
+    RF(call_ns, U64, "ns", "host time of the whole call"),
+    RF(device_memory_bytes, U64, "bytes", "the call's own allocations"),
+    GC_FIELD_STRUCT(gpuchar_divergence_sweep_result, evidence, gc_schema_evidence, "", "what stands behind it"),
+#undef RF
+#undef RK
+};
+const gpuchar_schema gc_schema_divergence_sweep_result = GC_SCHEMA(
+    gpuchar_divergence_sweep_result, result_fields, 1, GC_NONE, "the cost of k paths through one warp");
+
+void gc_divergence_sweep_free(void *raw) {
+    gpuchar_divergence_sweep_result *result = raw;
+    free(result->points);
+    free(result->samples);
+    result->points = NULL;
+    result->samples = NULL;
+    result->point_count = 0;
+    result->sample_count = 0;
+}
+
+/* ---- text ---- */
+
+static void text_points(const gpuchar_divergence_sweep_result *result, gc_text *text) {
+    gc_text_add(text, "    k      cycles   k=1 paths   spread   outliers   threads/instr   ideal 32/k\n");
+    for (size_t i = 0; i < result->point_count; ++i) {
+        const gpuchar_divergence_point *point = &result->points[i];
+        const gpuchar_stat *cycles = &point->cycles;
+        gc_text_add(text, "  %3u  %10.0f  %10.4f  %7.1e  %9u", point->ways, cycles->median, point->ratio,
+                    cycles->median > 0 ? cycles->mad / cycles->median : 0, cycles->outliers);
+        if (point->known & GPUCHAR_DIVERGENCE_POINT_COUNTERS) {
+            gc_text_add(text, "  %14.4f", point->efficiency);
+        } else {
+            gc_text_add(text, "  %14s", "-");
+        }
+        gc_text_add(text, "  %11.4f\n", 32.0 / point->ways);
+    }
+}
+
+static void text_laws(const gpuchar_divergence_sweep_result *result, gc_text *text) {
+    if (result->slope.points) {
+        gc_text_add(text, "T(k) = s k + c: s = %.1f cycles per path, c = %.1f cycles (%.3f %% of s), R2 = %.8f\n",
+                    result->slope.value, result->intercept.value, 100 * result->intercept_ratio, result->slope.r2);
+    }
+    gc_text_add(text, "one path alone: %.1f cycles (mean of 32 paths, flat within %.3f %%)", result->path_mean_cycles,
+                100 * result->flatness);
+    if (result->known & GPUCHAR_DIVERGENCE_RATIO32) {
+        gc_text_add(text, "; T(32) / one path = %.4f", result->ratio_32);
+    }
+    gc_text_add(text, "\n");
+    if (result->known & GPUCHAR_DIVERGENCE_DECODED) {
+        gc_text_add(text, "one iteration: %llu instructions, %llu cycles by the assembler's stall counts, %.2f measured\n",
+                    (unsigned long long)result->loop_instructions, (unsigned long long)result->loop_stall_cycles,
+                    result->path_mean_cycles / result->iterations);
+    }
+    if (result->known & GPUCHAR_DIVERGENCE_VALIDATED) {
+        gc_text_add(text, "kernels of known divergence: convergent %.4f, 2-way %.4f, 32-way %.4f threads/instruction\n",
+                    result->validation_convergent, result->validation_two_way, result->validation_full);
+    }
+}
+
+void gc_divergence_sweep_text(const void *raw, gc_text *text) {
+    const gpuchar_divergence_sweep_result *result = raw;
+    if (result->known & GPUCHAR_DIVERGENCE_TIMED) {
+        text_points(result, text);
+        text_laws(result, text);
+    }
+    gc_evidence_text(&result->evidence, text);
+}
+
+/* ---- recorded answers ---- */
+
+static bool differs(uint32_t asked, uint32_t recorded) {
+    return asked != 0 && asked != recorded;
+}
+
+static const char *compare(const gpuchar_divergence_sweep_options *asked,
+                           const gpuchar_divergence_sweep_result *recorded) {
+    if (differs(asked->kind, recorded->kind)) return "kind";
+    if (differs(asked->lane_map, recorded->lane_map)) return "lane_map";
+    if (asked->lane_map == GPUCHAR_LANES_GIVEN) return "lanes";
+    if (differs(asked->body, recorded->body)) return "body";
+    if (differs(asked->iterations, recorded->iterations)) return "iterations";
+    if (differs(asked->launches, recorded->launches)) return "launches";
+    if (differs(asked->seed, recorded->seed)) return "seed";
+    if (asked->ways_count > 32) return "ways_count";
+    if (asked->keep_samples && recorded->sample_count == 0) return "keep_samples";
+    bool counted = (recorded->evidence.flags & GPUCHAR_FLAG_COUNTED) != 0;
+    bool proved = (recorded->evidence.flags & GPUCHAR_FLAG_PROVED) != 0;
+    if (asked->counters == GPUCHAR_COUNTERS_REQUIRED && !counted) return "counters";
+    if ((asked->require & GPUCHAR_REQUIRE_COUNTED) && !counted) return "require";
+    if ((asked->require & GPUCHAR_REQUIRE_PROVED) && !proved) return "require";
+    const uint32_t unsteady = GPUCHAR_FLAG_THROTTLED | GPUCHAR_FLAG_UNSTABLE | GPUCHAR_FLAG_OFF_LAW;
+    if ((asked->require & GPUCHAR_REQUIRE_STABLE) && (recorded->evidence.flags & unsteady)) return "require";
+    return NULL;
+}
+
+static const gpuchar_divergence_point *find_point(const gpuchar_divergence_sweep_result *recorded, uint32_t ways) {
+    for (size_t i = 0; i < recorded->point_count; ++i) {
+        if (recorded->points[i].ways == ways) return &recorded->points[i];
+    }
+    return NULL;
+}
+
+/* Copies one recorded point and, when kept, its samples, behind what the answer holds already. */
+static void copy_point(const gpuchar_divergence_sweep_options *asked, const gpuchar_divergence_sweep_result *recorded,
+                       const gpuchar_divergence_point *point, gpuchar_divergence_sweep_result *answer) {
+    gpuchar_divergence_point *made = &answer->points[answer->point_count++];
+    *made = *point;
+    made->known &= ~(uint32_t)GPUCHAR_DIVERGENCE_POINT_PREDICTED;
+    made->sample_offset = 0;
+    if (!asked->keep_samples || point->sample_offset + recorded->launches > recorded->sample_count) return;
+    made->sample_offset = answer->sample_count;
+    memcpy(answer->samples + answer->sample_count, recorded->samples + point->sample_offset,
+           recorded->launches * sizeof answer->samples[0]);
+    answer->sample_count += recorded->launches;
+}
+
+/* Only what was derived from the points changes with a subset of them. */
+static void rederive(gpuchar_divergence_sweep_result *answer) {
+    const uint32_t derived = GPUCHAR_DIVERGENCE_RATIO32 | GPUCHAR_DIVERGENCE_INTERCEPT;
+    memset(&answer->slope, 0, sizeof answer->slope);
+    memset(&answer->intercept, 0, sizeof answer->intercept);
+    answer->slope_robust = 0;
+    answer->ratio_32 = 0;
+    answer->intercept_ratio = 0;
+    answer->known &= ~derived;
+    if (answer->known & GPUCHAR_DIVERGENCE_TIMED) gc_divergence_derive(answer);
+}
+
+const char *gc_divergence_sweep_answer(const void *options, const void *recorded_result, void *result) {
+    const gpuchar_divergence_sweep_options *asked = options;
+    const gpuchar_divergence_sweep_result *recorded = recorded_result;
+    gpuchar_divergence_sweep_result *answer = result;
+    const char *differing = compare(asked, recorded);
+    if (differing) return differing;
+    for (uint32_t i = 0; i < asked->ways_count; ++i) {
+        if (!find_point(recorded, asked->ways[i])) return "ways";
+    }
+    size_t count = asked->ways_count ? asked->ways_count : recorded->point_count;
+    gpuchar_divergence_point *points = calloc(count ? count : 1, sizeof *points);
+    double *samples = asked->keep_samples ? calloc(count * recorded->launches, sizeof *samples) : NULL;
+    if (!points || (asked->keep_samples && !samples)) {
+        free(points);
+        free(samples);
+        return "(out of memory)";
+    }
+    size_t size = answer->struct_size;
+    *answer = *recorded;
+    answer->struct_size = size;
+    answer->points = points;
+    answer->samples = samples;
+    answer->point_count = 0;
+    answer->sample_count = 0;
+    for (size_t i = 0; i < count; ++i) {
+        const gpuchar_divergence_point *point =
+            asked->ways_count ? find_point(recorded, asked->ways[i]) : &recorded->points[i];
+        copy_point(asked, recorded, point, answer);
+    }
+    rederive(answer);
+    return NULL;
+}
