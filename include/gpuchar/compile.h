@@ -19,10 +19,10 @@ typedef struct gpuchar_compile_result {
     size_t struct_size;
     void *cubin; /* owned by the result */
     size_t cubin_size_bytes;
-    char *log;             /* NVRTC's log, "" when it said nothing; owned by the result */
-    uint64_t compile_ns;   /* 0 when it came from the cache */
+    char *log;              /* NVRTC's log, "" when it said nothing; owned by the result */
+    uint64_t compile_ns;    /* 0 when it came from the cache */
     uint32_t nvrtc_version; /* 13000 for 13.0 */
-    uint32_t from_cache;   /* 0: compiled now, 1: memory, 2: disk */
+    uint32_t from_cache;    /* 0: compiled now, 1: memory, 2: disk */
 } gpuchar_compile_result;
 
 GPUCHAR_DEFINE_MAKER(gpuchar_compile_options)

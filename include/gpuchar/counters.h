@@ -10,7 +10,7 @@ GPUCHAR_BEGIN_DECLS
 
 /* Values of the `counters` option of an experiment. */
 enum {
-    GPUCHAR_COUNTERS_AUTO = 0,    /* read them where allowed, say in the evidence why not */
+    GPUCHAR_COUNTERS_AUTO = 0, /* read them where allowed, say in the evidence why not */
     GPUCHAR_COUNTERS_OFF = 1,
     GPUCHAR_COUNTERS_REQUIRED = 2 /* not allowed or not possible is an error */
 };
@@ -33,7 +33,7 @@ typedef struct gpuchar_counters_options {
 
 typedef struct gpuchar_counters_result {
     size_t struct_size;
-    double *values; /* [range][metric], range_count x metric_count; owned by the result */
+    double *values;  /* [range][metric], range_count x metric_count; owned by the result */
     uint32_t *valid; /* same shape: 0 where the hardware gave no finite number (the value is then 0) */
     size_t value_count;
     size_t range_count;

@@ -9,9 +9,9 @@ GPUCHAR_BEGIN_DECLS
 /* One visible GPU. Frozen. */
 typedef struct gpuchar_device_entry {
     char name[96];
-    char uuid[48];    /* "GPU-..." or "MIG-..." */
-    char pci_id[32];  /* "00000000:01:00.0" */
-    uint32_t ordinal; /* the driver's number among the visible GPUs */
+    char uuid[48];         /* "GPU-..." or "MIG-..." */
+    char pci_id[32];       /* "00000000:01:00.0" */
+    uint32_t ordinal;      /* the driver's number among the visible GPUs */
     uint32_t architecture; /* 90 for compute capability 9.0 */
 } gpuchar_device_entry;
 
@@ -45,7 +45,7 @@ enum {
 
 /* Bits of gpuchar_device_info.throttle_reasons: NVML's clocks event reasons that slow the GPU below what was asked. */
 enum {
-    GPUCHAR_THROTTLE_POWER_CAP = 1u << 2,        /* software power cap */
+    GPUCHAR_THROTTLE_POWER_CAP = 1u << 2, /* software power cap */
     GPUCHAR_THROTTLE_HW_SLOWDOWN = 1u << 3,
     GPUCHAR_THROTTLE_SYNC_BOOST = 1u << 4,
     GPUCHAR_THROTTLE_SW_THERMAL = 1u << 5,
@@ -59,9 +59,9 @@ typedef struct gpuchar_device_info {
     char uuid[48];
     char pci_id[32];
     char vbios[48];
-    char driver_name[48];       /* of the display driver, "580.159.04" */
-    uint32_t driver_version;    /* CUDA version of the driver, 13000 for 13.0 */
-    uint32_t architecture;      /* 90 for compute capability 9.0 */
+    char driver_name[48];    /* of the display driver, "580.159.04" */
+    uint32_t driver_version; /* CUDA version of the driver, 13000 for 13.0 */
+    uint32_t architecture;   /* 90 for compute capability 9.0 */
     uint32_t sm_count;
     uint32_t warp_size;
     uint32_t max_threads_per_sm;
@@ -77,14 +77,14 @@ typedef struct gpuchar_device_info {
     uint64_t shared_per_block_optin_bytes; /* the most one block can get */
     uint64_t shared_reserved_per_block_bytes;
     uint64_t constant_bytes;
-    uint64_t driver_sm_clock_hz;      /* peak, as the driver's device attribute tells */
+    uint64_t driver_sm_clock_hz; /* peak, as the driver's device attribute tells */
     uint64_t driver_memory_clock_hz;
-    uint64_t max_sm_clock_hz;         /* the following as NVML tells */
+    uint64_t max_sm_clock_hz; /* the following as NVML tells */
     uint64_t current_sm_clock_hz;
     uint64_t application_sm_clock_hz; /* what applications are set to run at */
     uint64_t max_memory_clock_hz;
     uint64_t current_memory_clock_hz;
-    double power_limit_watts;         /* enforced */
+    double power_limit_watts; /* enforced */
     double default_power_limit_watts;
     double temperature_celsius;
     uint32_t ecc_enabled;

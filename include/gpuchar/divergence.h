@@ -28,65 +28,73 @@ enum {
 
 typedef struct gpuchar_divergence_sweep_options {
     size_t struct_size;
-    uint32_t ways[32];   /* the k to measure, each 1..32, in this order */
-    uint32_t ways_count; /* 0: 1, 2, 4, 8, 16, 32 */
-    uint32_t kind;       /* GPUCHAR_PATH_...; 0: FP32 */
-    uint32_t lane_map;   /* GPUCHAR_LANES_...; 0: strided */
-    uint32_t body;       /* chained instructions per loop iteration: 64, 128, 256 or 512; 0: 128 */
-    uint32_t iterations; /* loop iterations per path, 4..65536; 0: chosen so that a path takes about 32,000 cycles */
-    uint32_t launches;   /* timed launches per point, 5..10000; 0: 201, as in the paper */
-    uint32_t counters;   /* GPUCHAR_COUNTERS_... */
-    uint32_t require;    /* GPUCHAR_REQUIRE_... */
+    uint32_t ways[32];     /* the k to measure, each 1..32, in this order */
+    uint32_t ways_count;   /* 0: 1, 2, 4, 8, 16, 32 */
+    uint32_t kind;         /* GPUCHAR_PATH_...; 0: FP32 */
+    uint32_t lane_map;     /* GPUCHAR_LANES_...; 0: strided */
+    uint32_t body;         /* chained instructions per loop iteration: 64, 128, 256 or 512; 0: 128 */
+    uint32_t iterations;   /* loop iterations per path, 4..65536; 0: chosen so that a path takes about 32,000 cycles */
+    uint32_t launches;     /* timed launches per point, 5..10000; 0: 201, as in the paper */
+    uint32_t counters;     /* GPUCHAR_COUNTERS_... */
+    uint32_t require;      /* GPUCHAR_REQUIRE_... */
     uint32_t keep_samples; /* 1: the result holds the cycles of each launch */
-    uint32_t seed;       /* of the random lane map and of the operands; 0: 1 */
-    uint32_t lanes[32];  /* path 0..31 of each lane, for GPUCHAR_LANES_GIVEN */
+    uint32_t seed;         /* of the random lane map and of the operands; 0: 1 */
+    uint32_t lanes[32];    /* path 0..31 of each lane, for GPUCHAR_LANES_GIVEN */
 } gpuchar_divergence_sweep_options;
 
 /* One k. Frozen. */
 typedef struct gpuchar_divergence_point {
-    gpuchar_stat cycles;        /* of the whole divergent region, T(k) */
-    double ratio;               /* T(k) / mean cycles of one path */
-    double predicted_cycles;    /* s k + c of the fit */
-    double efficiency;          /* active threads per instruction inside the paths: counters of two lengths, subtracted */
-    double efficiency_kernel;   /* the same of the whole kernel, prologue included: what a profiler shows */
-    uint64_t executed_count;    /* warp instructions that the paths executed, by the counters */
-    uint64_t expected_count;    /* the same by the machine code: k paths x loop length x iterations */
-    uint64_t sample_offset;     /* of this point's launches in `samples`, when kept */
-    uint32_t ways;              /* k */
-    uint32_t known;             /* GPUCHAR_DIVERGENCE_POINT_... */
+    uint32_t ways;            /* k */
+    uint32_t known;           /* GPUCHAR_DIVERGENCE_POINT_... */
+    gpuchar_stat cycles;      /* of the whole divergent region, T(k) */
+    double ratio;             /* T(k) / mean cycles of one path */
+    double predicted_cycles;  /* s k + c of the fit */
+    double efficiency;        /* active threads per instruction inside the paths: counters of two lengths, subtracted */
+    double efficiency_kernel; /* the same of the whole kernel, prologue included: what a profiler shows */
+    uint64_t executed_count;  /* warp instructions that the paths executed, by the counters */
+    uint64_t expected_count;  /* the same by the machine code: k paths x loop length x iterations */
+    uint64_t sample_offset;   /* of this point's launches in `samples`, when kept */
 } gpuchar_divergence_point;
 
 /* Bits of gpuchar_divergence_point.known. */
 enum {
-    GPUCHAR_DIVERGENCE_POINT_COUNTERS = 1u << 0, /* efficiency, efficiency_kernel, executed_count */
-    GPUCHAR_DIVERGENCE_POINT_RATIO = 1u << 1,    /* ratio */
+    GPUCHAR_DIVERGENCE_POINT_COUNTERS = 1u << 0,  /* efficiency, efficiency_kernel, executed_count */
+    GPUCHAR_DIVERGENCE_POINT_RATIO = 1u << 1,     /* ratio */
     GPUCHAR_DIVERGENCE_POINT_PREDICTED = 1u << 2, /* predicted_cycles (needs two or more k) */
-    GPUCHAR_DIVERGENCE_POINT_EXPECTED = 1u << 3  /* expected_count */
+    GPUCHAR_DIVERGENCE_POINT_EXPECTED = 1u << 3   /* expected_count */
 };
 
 /* Bits of gpuchar_divergence_sweep_result.known. */
 enum {
-    GPUCHAR_DIVERGENCE_TIMED = 1u << 0,      /* path_mean_cycles, flatness, the times of the call */
-    GPUCHAR_DIVERGENCE_RATIO32 = 1u << 1,    /* ratio_32 */
-    GPUCHAR_DIVERGENCE_VALIDATED = 1u << 2,  /* validation_... */
-    GPUCHAR_DIVERGENCE_DECODED = 1u << 3,    /* code facts */
-    GPUCHAR_DIVERGENCE_INTERCEPT = 1u << 4   /* intercept_ratio */
+    GPUCHAR_DIVERGENCE_TIMED = 1u << 0,     /* path_mean_cycles, flatness, the times of the call */
+    GPUCHAR_DIVERGENCE_RATIO32 = 1u << 1,   /* ratio_32 */
+    GPUCHAR_DIVERGENCE_VALIDATED = 1u << 2, /* validation_... */
+    GPUCHAR_DIVERGENCE_DECODED = 1u << 3,   /* code facts */
+    GPUCHAR_DIVERGENCE_INTERCEPT = 1u << 4  /* intercept_ratio */
 };
 
 typedef struct gpuchar_divergence_sweep_result {
     size_t struct_size;
+    uint32_t kind; /* the options in force */
+    uint32_t lane_map;
+    uint32_t body;
+    uint32_t iterations;
+    uint32_t launches;
+    uint32_t seed;
+    uint32_t warmup_launches;
+    uint32_t known;                   /* GPUCHAR_DIVERGENCE_... */
     gpuchar_divergence_point *points; /* one per k, in the order asked; owned by the result */
     size_t point_count;
     double *samples; /* cycles of each launch, point after point; owned by the result */
     size_t sample_count;
-    gpuchar_stat paths[32];  /* cycles of each path alone (all lanes on it) */
-    gpuchar_fit slope;       /* s of T(k) = s k + c, cycles per path */
-    gpuchar_fit intercept;   /* c, cycles */
-    double slope_robust;     /* Theil-Sen estimate of s, cycles per path; 0 when slope is unknown */
-    double path_mean_cycles; /* mean over the paths of their medians */
-    double flatness;         /* (largest - smallest path median) / mean */
-    double ratio_32;         /* T(32) / path_mean_cycles */
-    double intercept_ratio;  /* |c| / s */
+    gpuchar_stat paths[32];       /* cycles of each path alone (all lanes on it) */
+    gpuchar_fit slope;            /* s of T(k) = s k + c, cycles per path */
+    gpuchar_fit intercept;        /* c, cycles */
+    double slope_robust;          /* Theil-Sen estimate of s, cycles per path; 0 when slope is unknown */
+    double path_mean_cycles;      /* mean over the paths of their medians */
+    double flatness;              /* (largest - smallest path median) / mean */
+    double ratio_32;              /* T(32) / path_mean_cycles */
+    double intercept_ratio;       /* |c| / s */
     double validation_convergent; /* active threads per instruction of three separate kernels of known divergence: 32 */
     double validation_two_way;    /* 16 */
     double validation_full;       /* 1 */
@@ -100,14 +108,6 @@ typedef struct gpuchar_divergence_sweep_result {
     uint64_t counters_ns;         /* host time of reading the counters, set-up included */
     uint64_t call_ns;             /* host time of the whole call */
     uint64_t device_memory_bytes; /* the call's own allocations */
-    uint32_t kind;                /* the options in force */
-    uint32_t lane_map;
-    uint32_t body;
-    uint32_t iterations;
-    uint32_t launches;
-    uint32_t seed;
-    uint32_t warmup_launches;
-    uint32_t known;
     gpuchar_evidence evidence;
 } gpuchar_divergence_sweep_result;
 

@@ -14,10 +14,10 @@ enum { GPUCHAR_REQUIRE_PROVED = 1u << 0, GPUCHAR_REQUIRE_COUNTED = 1u << 1, GPUC
 
 /* Strings are static. Frozen. */
 typedef struct gpuchar_experiment {
-    const char *name;            /* "divergence_sweep": the function is gpuchar_divergence_sweep */
-    const char *title;           /* one line for people */
-    const char *options_struct;  /* "gpuchar_divergence_sweep_options" */
-    const char *result_struct;   /* "gpuchar_divergence_sweep_result" */
+    const char *name;           /* "divergence_sweep": the function is gpuchar_divergence_sweep */
+    const char *title;          /* one line for people */
+    const char *options_struct; /* "gpuchar_divergence_sweep_options" */
+    const char *result_struct;  /* "gpuchar_divergence_sweep_result" */
     size_t options_size_bytes;
     size_t result_size_bytes;
 } gpuchar_experiment;

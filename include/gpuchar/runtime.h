@@ -25,11 +25,11 @@ typedef void (*gpuchar_log_function)(void *user, uint32_t level, const char *mes
  */
 typedef struct gpuchar_runtime_options {
     size_t struct_size;
-    const char *cuda_path;  /* libcuda.so.1 */
-    const char *nvrtc_path; /* libnvrtc.so.N */
-    const char *cupti_path; /* libcupti.so.N */
-    const char *nvml_path;  /* libnvidia-ml.so.1 */
-    const char *cache_dir;  /* folder for compiled kernels, made when absent; NULL: memory only */
+    const char *cuda_path;    /* libcuda.so.1 */
+    const char *nvrtc_path;   /* libnvrtc.so.N */
+    const char *cupti_path;   /* libcupti.so.N */
+    const char *nvml_path;    /* libnvidia-ml.so.1 */
+    const char *cache_dir;    /* folder for compiled kernels, made when absent; NULL: memory only */
     gpuchar_log_function log; /* NULL: silent */
     void *log_user;
     uint32_t log_level; /* highest level to report; 0: GPUCHAR_LOG_WARNING */
@@ -38,7 +38,7 @@ typedef struct gpuchar_runtime_options {
 
 /* One of NVIDIA's libraries as found, or why not. Frozen. */
 typedef struct gpuchar_library_info {
-    char path[512];        /* "" when not found */
+    char path[512]; /* "" when not found */
     /*
      * As the library numbers itself: 13000 for CUDA driver API 13.0 and NVRTC 13.0; CUPTI's API version; for NVML the
      * major number of the display driver, 580, or 0 when its file's name does not tell.

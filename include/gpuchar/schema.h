@@ -15,29 +15,32 @@ typedef struct gpuchar_schema gpuchar_schema;
 
 enum {
     GPUCHAR_TYPE_U32 = 1,
-    GPUCHAR_TYPE_I32 = 2, /* gpuchar_status: JSON holds its name; a name that this library does not know reads as CAVEAT */
+    GPUCHAR_TYPE_I32 =
+        2, /* gpuchar_status: JSON holds its name; a name that this library does not know reads as CAVEAT */
     GPUCHAR_TYPE_U64 = 3,
     GPUCHAR_TYPE_F64 = 4,
-    GPUCHAR_TYPE_TEXT = 5,   /* char array inside the struct, `size` bytes */
-    GPUCHAR_TYPE_STRING = 6, /* const char * */
-    GPUCHAR_TYPE_STRUCT = 7, /* nested, described by `element` */
+    GPUCHAR_TYPE_TEXT = 5,    /* char array inside the struct, `size` bytes */
+    GPUCHAR_TYPE_STRING = 6,  /* const char * */
+    GPUCHAR_TYPE_STRUCT = 7,  /* nested, described by `element` */
     GPUCHAR_TYPE_POINTER = 8, /* function or foreign pointer: not in JSON */
     GPUCHAR_TYPE_I64 = 9
 };
 
 enum {
-    GPUCHAR_FIELD_ARRAY = 1u << 0,   /* `count` elements inside the struct (all of them, or the number in the field at count_offset) */
+    GPUCHAR_FIELD_ARRAY =
+        1u << 0, /* `count` elements inside the struct (all of them, or the number in the field at count_offset) */
     GPUCHAR_FIELD_POINTED = 1u << 1, /* a pointer to elements; their number is the size_t or uint64_t at count_offset */
     GPUCHAR_FIELD_HEX = 1u << 2,     /* JSON holds a hexadecimal string */
     GPUCHAR_FIELD_COUNT = 1u << 3,   /* the number of elements of another field: not in JSON, derived when read */
-    GPUCHAR_FIELD_OWNED = 1u << 4    /* of a string: the struct's _free function gives it back; strings of others are written, not read */
+    GPUCHAR_FIELD_OWNED =
+        1u << 4 /* of a string: the struct's _free function gives it back; strings of others are written, not read */
 };
 
 /* One field. Frozen. */
 typedef struct gpuchar_field {
     const char *name;
-    const char *unit; /* "cycles", "bytes", "1"; "" where it has none */
-    const char *doc;  /* one line */
+    const char *unit;              /* "cycles", "bytes", "1"; "" where it has none */
+    const char *doc;               /* one line */
     const gpuchar_schema *element; /* of GPUCHAR_TYPE_STRUCT */
     uint32_t type;
     uint32_t flags;
@@ -56,7 +59,8 @@ struct gpuchar_schema {
     uint32_t field_count;
     uint32_t size;
     uint32_t has_struct_size; /* the first member is struct_size (not a field of the table) */
-    uint32_t samples_offset;  /* offset of a uint64_t that is 0 when the whole struct is unknown (null in JSON); UINT32_MAX: none */
+    uint32_t
+        samples_offset; /* offset of a uint64_t that is 0 when the whole struct is unknown (null in JSON); UINT32_MAX: none */
 };
 
 /* The table of a public struct by its C name; NULL when there is none. */

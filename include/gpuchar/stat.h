@@ -32,8 +32,9 @@ typedef struct gpuchar_stat {
     double ci95_low;  /* order-statistic 95 % confidence interval of the median */
     double ci95_high; /* (min and max when there are too few samples for 95 %) */
     uint64_t samples; /* 0: unknown */
-    uint32_t outliers; /* samples with a modified z-score above 3.5 (or any deviation when mad is 0); kept, not dropped */
-    uint32_t flags;    /* GPUCHAR_FLAG_UNSTABLE */
+    uint32_t
+        outliers;   /* samples with a modified z-score above 3.5 (or any deviation when mad is 0); kept, not dropped */
+    uint32_t flags; /* GPUCHAR_FLAG_UNSTABLE */
 } gpuchar_stat;
 
 /* One fitted parameter of a line or law. */
@@ -57,18 +58,18 @@ enum {
  * point, where there are several) executes in the timed region.
  */
 typedef struct gpuchar_evidence {
-    uint64_t intended_count; /* what the kernel's author meant to be there */
-    uint64_t decoded_count;  /* what the machine code holds */
-    uint64_t executed_count; /* what the hardware counters saw */
-    uint64_t scaffold_count; /* other instructions in the timed region: loop control, dispatch, padding */
-    double sm_clock_hz;      /* mean SM clock while measuring: elapsed clock64 / elapsed globaltimer */
-    char mnemonic[32];       /* of the instruction under test as found in the machine code, "FFMA" */
+    uint64_t intended_count;        /* what the kernel's author meant to be there */
+    uint64_t decoded_count;         /* what the machine code holds */
+    uint64_t executed_count;        /* what the hardware counters saw */
+    uint64_t scaffold_count;        /* other instructions in the timed region: loop control, dispatch, padding */
+    double sm_clock_hz;             /* mean SM clock while measuring: elapsed clock64 / elapsed globaltimer */
+    char mnemonic[32];              /* of the instruction under test as found in the machine code, "FFMA" */
     gpuchar_status proof_status;    /* GPUCHAR_OK: proved; else why not */
     gpuchar_status counters_status; /* GPUCHAR_OK: counted; else why not */
-    uint32_t counter_passes; /* how often the kernels ran again for the counters */
-    uint32_t flags;          /* GPUCHAR_FLAG_... */
-    uint32_t known;          /* GPUCHAR_EVIDENCE_... */
-    uint32_t arch;           /* architecture of the machine code, 90 for sm_90 */
+    uint32_t counter_passes;        /* how often the kernels ran again for the counters */
+    uint32_t flags;                 /* GPUCHAR_FLAG_... */
+    uint32_t known;                 /* GPUCHAR_EVIDENCE_... */
+    uint32_t arch;                  /* architecture of the machine code, 90 for sm_90 */
 } gpuchar_evidence;
 
 GPUCHAR_END_DECLS

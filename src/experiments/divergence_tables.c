@@ -29,6 +29,7 @@ static const gpuchar_field point_fields[] = {
 #define PF(member, kind, unit, bit, doc)                                                                               \
     GC_FIELD_KNOWN(gpuchar_divergence_point, member, kind, unit, known, GPUCHAR_DIVERGENCE_POINT_##bit, doc)
     GC_FIELD(gpuchar_divergence_point, ways, U32, "paths", "k"),
+    GC_FIELD(gpuchar_divergence_point, known, U32, "", "GPUCHAR_DIVERGENCE_POINT_... bits: which values are known"),
     GC_FIELD_STRUCT(gpuchar_divergence_point, cycles, gc_schema_stat, "cycles", "of the whole divergent region, T(k)"),
     PF(ratio, F64, "1", RATIO, "T(k) / mean cycles of one path"),
     PF(predicted_cycles, F64, "cycles", PREDICTED, "s k + c of the fit"),
@@ -37,7 +38,6 @@ static const gpuchar_field point_fields[] = {
     PF(executed_count, U64, "instructions", COUNTERS, "warp instructions that the paths executed, by the counters"),
     PF(expected_count, U64, "instructions", EXPECTED, "the same by the machine code"),
     GC_FIELD(gpuchar_divergence_point, sample_offset, U64, "1", "first sample of this point, when kept"),
-    GC_FIELD(gpuchar_divergence_point, known, U32, "", "GPUCHAR_DIVERGENCE_POINT_... bits: which values are known"),
 #undef PF
 };
 const gpuchar_schema gc_schema_divergence_point =
@@ -86,8 +86,8 @@ static const gpuchar_field result_fields[] = {
 #undef RF
 #undef RK
 };
-const gpuchar_schema gc_schema_divergence_sweep_result = GC_SCHEMA(
-    gpuchar_divergence_sweep_result, result_fields, 1, GC_NONE, "the cost of k paths through one warp");
+const gpuchar_schema gc_schema_divergence_sweep_result =
+    GC_SCHEMA(gpuchar_divergence_sweep_result, result_fields, 1, GC_NONE, "the cost of k paths through one warp");
 
 void gc_divergence_sweep_free(void *raw) {
     gpuchar_divergence_sweep_result *result = raw;
@@ -129,7 +129,8 @@ static void text_laws(const gpuchar_divergence_sweep_result *result, gc_text *te
     }
     gc_text_add(text, "\n");
     if (result->known & GPUCHAR_DIVERGENCE_DECODED) {
-        gc_text_add(text, "one iteration: %llu instructions, %llu cycles by the assembler's stall counts, %.2f measured\n",
+        gc_text_add(text,
+                    "one iteration: %llu instructions, %llu cycles by the assembler's stall counts, %.2f measured\n",
                     (unsigned long long)result->loop_instructions, (unsigned long long)result->loop_stall_cycles,
                     result->path_mean_cycles / result->iterations);
     }

@@ -6,8 +6,8 @@ static bool never_swallowed(gpuchar_status status) {
     return status == GPUCHAR_E_CANCELLED || status == GPUCHAR_E_CONTEXT_LOST || status == GPUCHAR_E_OUT_OF_MEMORY;
 }
 
-gpuchar_status gc_evidence_count(gpuchar_session *session, uint32_t counters, uint32_t require,
-                                 gc_count_function count, void *user, gpuchar_evidence *evidence) {
+gpuchar_status gc_evidence_count(gpuchar_session *session, uint32_t counters, uint32_t require, gc_count_function count,
+                                 void *user, gpuchar_evidence *evidence) {
     bool required = counters == GPUCHAR_COUNTERS_REQUIRED || (require & GPUCHAR_REQUIRE_COUNTED);
     if (counters == GPUCHAR_COUNTERS_OFF && !required) {
         evidence->counters_status = GPUCHAR_E_NOT_REQUESTED;
@@ -37,7 +37,8 @@ gpuchar_status gc_evidence_settle(const gpuchar_evidence *evidence, uint32_t req
         if (!(require & GPUCHAR_REQUIRE_PROVED)) return GPUCHAR_CAVEAT;
         return gc_fail(GPUCHAR_E_NOT_PROVED, "%s", reason);
     }
-    if ((require & GPUCHAR_REQUIRE_COUNTED) && !(evidence->flags & (GPUCHAR_FLAG_COUNTED | GPUCHAR_FLAG_COMPILE_ONLY))) {
+    if ((require & GPUCHAR_REQUIRE_COUNTED) &&
+        !(evidence->flags & (GPUCHAR_FLAG_COUNTED | GPUCHAR_FLAG_COMPILE_ONLY))) {
         return gc_fail(GPUCHAR_E_MEASUREMENT, "the hardware counted other instructions than the machine code holds");
     }
     if ((require & GPUCHAR_REQUIRE_STABLE) && (evidence->flags & unsteady)) {
@@ -52,8 +53,8 @@ void gc_evidence_text(const gpuchar_evidence *evidence, gc_text *text) {
     static const struct {
         uint32_t flag;
         const char *word;
-    } words[] = {{GPUCHAR_FLAG_EMULATED, "emulated"},         {GPUCHAR_FLAG_THROTTLED, "throttled"},
-                 {GPUCHAR_FLAG_UNSTABLE, "unstable"},         {GPUCHAR_FLAG_OFF_LAW, "off the fitted law"},
+    } words[] = {{GPUCHAR_FLAG_EMULATED, "emulated"},          {GPUCHAR_FLAG_THROTTLED, "throttled"},
+                 {GPUCHAR_FLAG_UNSTABLE, "unstable"},          {GPUCHAR_FLAG_OFF_LAW, "off the fitted law"},
                  {GPUCHAR_FLAG_COMPILE_ONLY, "compiled only"}, {GPUCHAR_FLAG_RECORDED, "recorded"}};
     gc_text_add(text, "machine code: ");
     if (evidence->flags & GPUCHAR_FLAG_PROVED) {

@@ -15,8 +15,8 @@ typedef gpuchar_status (*gc_count_function)(void *user);
  * Runs `count` as the caller's `counters` option says. Off or not possible: the evidence tells why and the thread's
  * last error stays as it was. Required and not possible, cancelled, or a lost context: that failure.
  */
-gpuchar_status gc_evidence_count(gpuchar_session *session, uint32_t counters, uint32_t require,
-                                 gc_count_function count, void *user, gpuchar_evidence *evidence);
+gpuchar_status gc_evidence_count(gpuchar_session *session, uint32_t counters, uint32_t require, gc_count_function count,
+                                 void *user, gpuchar_evidence *evidence);
 
 /* GPUCHAR_OK, GPUCHAR_CAVEAT, or the failure that `require` makes of a missing proof. `reason`: the proof's own words. */
 gpuchar_status gc_evidence_settle(const gpuchar_evidence *evidence, uint32_t require, const char *reason);

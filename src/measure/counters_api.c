@@ -83,8 +83,8 @@ gpuchar_status gpuchar_counters_read(gpuchar_session *session, const gpuchar_cou
 static const gpuchar_field options_fields[] = {
     GC_FIELD_ANY(gpuchar_counters_options, metrics, STRING, GPUCHAR_FIELD_POINTED, NULL, sizeof(char *), 0,
                  (uint32_t)offsetof(gpuchar_counters_options, metric_count), "", "metric names"),
-    GC_FIELD_ANY(gpuchar_counters_options, metric_count, U64, GPUCHAR_FIELD_COUNT, NULL, sizeof(size_t), 1, GC_NONE, "1",
-                 "number of metrics"),
+    GC_FIELD_ANY(gpuchar_counters_options, metric_count, U64, GPUCHAR_FIELD_COUNT, NULL, sizeof(size_t), 1, GC_NONE,
+                 "1", "number of metrics"),
     GC_FIELD(gpuchar_counters_options, range_count, U64, "1", "number of ranges; 0: one"),
     GC_FIELD(gpuchar_counters_options, launch, POINTER, "", "launches the work of one range"),
     GC_FIELD(gpuchar_counters_options, launch_user, POINTER, "", "first argument of launch"),
@@ -94,8 +94,7 @@ const gpuchar_schema gc_schema_counters_options =
 
 static const gpuchar_field result_fields[] = {
     GC_FIELD_ANY(gpuchar_counters_result, values, F64, GPUCHAR_FIELD_POINTED, NULL, sizeof(double), 0,
-                 (uint32_t)offsetof(gpuchar_counters_result, value_count), "",
-                 "values by range, then metric"),
+                 (uint32_t)offsetof(gpuchar_counters_result, value_count), "", "values by range, then metric"),
     GC_FIELD_ANY(gpuchar_counters_result, valid, U32, GPUCHAR_FIELD_POINTED, NULL, sizeof(uint32_t), 0,
                  (uint32_t)offsetof(gpuchar_counters_result, value_count), "",
                  "1 where the value is one, by range, then metric"),

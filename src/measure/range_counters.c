@@ -34,7 +34,8 @@ static uint8_t *image(size_t bytes) {
 /* ---- the host side: which counters the metrics need ---- */
 
 static gpuchar_status host_open(gc_reader *reader) {
-    CUpti_Profiler_Host_Initialize_Params initialize = {.structSize = CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE};
+    CUpti_Profiler_Host_Initialize_Params initialize = {.structSize =
+                                                            CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE};
     initialize.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
     initialize.pChipName = reader->chip;
     initialize.pCounterAvailabilityImage = reader->availability;
@@ -49,7 +50,8 @@ static gpuchar_status host_add_metrics(gc_reader *reader) {
     const gc_range_request *request = reader->request;
     for (size_t i = 0; i < request->metric_count; ++i) {
         const char *name = request->metrics[i];
-        CUpti_Profiler_Host_ConfigAddMetrics_Params add = {.structSize = CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE};
+        CUpti_Profiler_Host_ConfigAddMetrics_Params add = {.structSize =
+                                                               CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE};
         add.pHostObject = reader->host;
         add.ppMetricNames = &name;
         add.numMetrics = 1;
@@ -59,7 +61,8 @@ static gpuchar_status host_add_metrics(gc_reader *reader) {
                                 "cuptiProfilerHostConfigAddMetrics"};
             if (result == CUPTI_ERROR_INVALID_PARAMETER) native.name = "CUPTI_ERROR_INVALID_PARAMETER";
             gc_fail_native(GPUCHAR_E_METRIC_UNKNOWN, native, "the chip %s has no metric \"%s\"", reader->chip, name);
-            gc_hint("names look like \"smsp__inst_executed.sum\": base metric, dot, rollup; ncu --query-metrics lists them");
+            gc_hint("names look like \"smsp__inst_executed.sum\": base metric, dot, rollup; ncu --query-metrics lists "
+                    "them");
             return GPUCHAR_E_METRIC_UNKNOWN;
         }
         gpuchar_status status = gc_cupti_check(reader->cupti, result, "cuptiProfilerHostConfigAddMetrics");
@@ -69,9 +72,12 @@ static gpuchar_status host_add_metrics(gc_reader *reader) {
 }
 
 static gpuchar_status host_config(gc_reader *reader) {
-    CUpti_Profiler_Host_GetConfigImageSize_Params size = {.structSize = CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE};
-    CUpti_Profiler_Host_GetConfigImage_Params get = {.structSize = CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE};
-    CUpti_Profiler_Host_GetNumOfPasses_Params passes = {.structSize = CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE};
+    CUpti_Profiler_Host_GetConfigImageSize_Params size = {
+        .structSize = CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE};
+    CUpti_Profiler_Host_GetConfigImage_Params get = {.structSize =
+                                                         CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE};
+    CUpti_Profiler_Host_GetNumOfPasses_Params passes = {.structSize =
+                                                            CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE};
     size.pHostObject = reader->host;
     gpuchar_status status = GC_CUPTI_CALL(reader, ProfilerHostGetConfigImageSize, &size);
     if (status != GPUCHAR_OK) return status;
@@ -135,7 +141,8 @@ static gpuchar_status device_prepare(gc_reader *reader) {
 
 /* Which counters this device really has. It takes longer than all else, so ask only where parts can be missing. */
 static gpuchar_status device_availability(gc_reader *reader) {
-    CUpti_Profiler_GetCounterAvailability_Params ask = {.structSize = CUpti_Profiler_GetCounterAvailability_Params_STRUCT_SIZE};
+    CUpti_Profiler_GetCounterAvailability_Params ask = {.structSize =
+                                                            CUpti_Profiler_GetCounterAvailability_Params_STRUCT_SIZE};
     if (!reader->session->info.mig_enabled) return GPUCHAR_OK;
     ask.ctx = reader->session->context;
     gpuchar_status status = GC_CUPTI_CALL(reader, ProfilerGetCounterAvailability, &ask);
@@ -149,7 +156,8 @@ static gpuchar_status device_availability(gc_reader *reader) {
 static gpuchar_status device_enable(gc_reader *reader) {
     const gc_range_request *request = reader->request;
     CUpti_RangeProfiler_Enable_Params enable = {.structSize = CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE};
-    CUpti_RangeProfiler_GetCounterDataSize_Params size = {.structSize = CUpti_RangeProfiler_GetCounterDataSize_Params_STRUCT_SIZE};
+    CUpti_RangeProfiler_GetCounterDataSize_Params size = {
+        .structSize = CUpti_RangeProfiler_GetCounterDataSize_Params_STRUCT_SIZE};
     CUpti_RangeProfiler_CounterDataImage_Initialize_Params data = {
         .structSize = CUpti_RangeProfiler_CounterDataImage_Initialize_Params_STRUCT_SIZE};
     CUpti_RangeProfiler_SetConfig_Params config = {.structSize = CUpti_RangeProfiler_SetConfig_Params_STRUCT_SIZE};
@@ -234,7 +242,8 @@ static gpuchar_status run_passes(gc_reader *reader, uint32_t *passes) {
 
 static gpuchar_status decode(gc_reader *reader, size_t *ranges) {
     CUpti_RangeProfiler_DecodeData_Params decoded = {.structSize = CUpti_RangeProfiler_DecodeData_Params_STRUCT_SIZE};
-    CUpti_RangeProfiler_GetCounterDataInfo_Params about = {.structSize = CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE};
+    CUpti_RangeProfiler_GetCounterDataInfo_Params about = {
+        .structSize = CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE};
     decoded.pRangeProfilerObject = reader->profiler;
     gpuchar_status status = GC_CUPTI_CALL(reader, RangeProfilerDecodeData, &decoded);
     if (status != GPUCHAR_OK) return status;
@@ -252,7 +261,8 @@ static gpuchar_status evaluate(gc_reader *reader, size_t index, gpuchar_counters
     const gc_range_request *request = reader->request;
     CUpti_RangeProfiler_CounterData_GetRangeInfo_Params about = {
         .structSize = CUpti_RangeProfiler_CounterData_GetRangeInfo_Params_STRUCT_SIZE};
-    CUpti_Profiler_Host_EvaluateToGpuValues_Params values = {.structSize = CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE};
+    CUpti_Profiler_Host_EvaluateToGpuValues_Params values = {
+        .structSize = CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE};
     about.pCounterDataImage = reader->data;
     about.counterDataImageSize = reader->data_size;
     about.rangeIndex = index;

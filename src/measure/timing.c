@@ -96,7 +96,8 @@ static gpuchar_status chunk_finish(gc_stream_clock *clock, gc_chunk *chunk) {
     chunk->running = false;
     gpuchar_status status = gc_cuda_check(cuda, cuda->EventSynchronize(chunk->stop), "cuEventSynchronize");
     if (status != GPUCHAR_OK) return status;
-    status = gc_cuda_check(cuda, cuda->EventElapsedTime(&milliseconds, chunk->start, chunk->stop), "cuEventElapsedTime");
+    status =
+        gc_cuda_check(cuda, cuda->EventElapsedTime(&milliseconds, chunk->start, chunk->stop), "cuEventElapsedTime");
     if (status != GPUCHAR_OK) return status;
     clock->device_ns += (double)milliseconds * 1e6;
     clock->launch_ns = (double)milliseconds * 1e6 / chunk->launches;
