@@ -27,14 +27,13 @@ typedef struct gpuchar_stat {
     double mean;
     double min;
     double max;
-    double mad;       /* median absolute deviation from the median, not scaled */
-    double cv;        /* standard deviation / mean; 0 when the mean is 0 */
-    double ci95_low;  /* order-statistic 95 % confidence interval of the median */
-    double ci95_high; /* (min and max when there are too few samples for 95 %) */
-    uint64_t samples; /* 0: unknown */
-    uint32_t
-        outliers;   /* samples with a modified z-score above 3.5 (or any deviation when mad is 0); kept, not dropped */
-    uint32_t flags; /* GPUCHAR_FLAG_UNSTABLE */
+    double mad;        /* median absolute deviation from the median, not scaled */
+    double cv;         /* standard deviation / mean; 0 when the mean is 0 */
+    double ci95_low;   /* order-statistic 95 % confidence interval of the median */
+    double ci95_high;  /* (min and max when there are too few samples for 95 %) */
+    uint64_t samples;  /* 0: unknown */
+    uint32_t outliers; /* modified z-score above 3.5, or any deviation when mad is 0; kept, not dropped */
+    uint32_t flags;    /* GPUCHAR_FLAG_UNSTABLE */
 } gpuchar_stat;
 
 /* One fitted parameter of a line or law. */
