@@ -28,6 +28,7 @@ pack() {
   for library in libgpuchar.so.0 libjansson.so.4 libcmocka.so.0; do
     for program in "$to/quick_char" "$to"/tests/*; do
       [ -f "$program" ] || continue
+      case $program in *.so*) continue ;; esac # links to libraries that were packed a moment ago
       # The packed copy finds its libraries no more: ask the original.
       path=$from/examples/quick_char; [ "$program" = "$to/quick_char" ] || path=$from/tests/${program##*/}
       path=$(ldd "$path" | awk -v name="$library" 'index($1, name) == 1 {print $3; exit}')
