@@ -1,8 +1,9 @@
 /*
  * A profile: the results of one GPU as one JSON document, and sessions that answer from it where the GPU is not.
- * Document: {"schema", "type": "gpuchar_profile", "library_version", "created_utc", "command", "device": {...},
- * "units": {"gpuchar_device_info": {...}, ...}, "results": {"divergence_sweep": [{...}, ...]}}. Fields are those of the
- * structs (gpuchar_schema_get), null where unknown; "units" tells the unit of each by struct and field.
+ * Document: {"schema", "type": "gpuchar_profile", "library_version", "created_utc", "source", "command",
+ * "device": {...}, "units": {"gpuchar_device_info": {...}, ...}, "results": {"divergence_sweep": [{...}, ...]}}.
+ * Fields are those of the structs (gpuchar_schema_get), null where unknown; "units" tells the unit of each by struct and
+ * field; "source" is "measured", "recorded" (answers of a recorded session) or "compiled" (of a compile-only one).
  *
  * Thread safety: one call at a time per profile.
  */

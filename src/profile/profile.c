@@ -81,11 +81,25 @@ static json_t *time_value(void) {
     return json_string(text);
 }
 
-static json_t *new_document(const gpuchar_device_info *device) {
-    json_t *fields = gc_json_from_struct(device_schema(), device);
+/* Where the numbers of a session come from. */
+static const char *source_of(const gpuchar_session *session) {
+    switch (session->kind) {
+    case GC_SESSION_COMPILE_ONLY:
+        return "compiled";
+    case GC_SESSION_RECORDED:
+        return "recorded";
+    case GC_SESSION_LIVE:
+        break;
+    }
+    return "measured";
+}
+
+static json_t *new_document(const gpuchar_session *session) {
+    json_t *fields = gc_json_from_struct(device_schema(), &session->info);
     json_t *document = fields ? gc_json_document(document_type) : NULL;
     bool made = document && json_object_set_new(document, "library_version", json_string(gpuchar_version())) == 0 &&
                 json_object_set_new(document, "created_utc", time_value()) == 0 &&
+                json_object_set_new(document, "source", json_string(source_of(session))) == 0 &&
                 json_object_set_new(document, "command", json_string("")) == 0 &&
                 json_object_set(document, "device", fields) == 0 &&
                 json_object_set_new(document, "results", json_object()) == 0;
@@ -109,7 +123,7 @@ gpuchar_status gpuchar_profile_create(gpuchar_session *session, gpuchar_profile 
         return gc_fail_memory(sizeof *made);
     }
     made->device = session->info;
-    made->document = new_document(&session->info);
+    made->document = new_document(session);
     if (!made->document) {
         free(made);
         return gc_fail_memory(sizeof *made);

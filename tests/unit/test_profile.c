@@ -146,6 +146,7 @@ static void test_document(void **state) {
                                         "\"type\": \"gpuchar_profile\"",
                                         "\"library_version\": \"" GPUCHAR_VERSION_STRING "\"",
                                         "\"created_utc\": \"20",
+                                        "\"source\": \"compiled\"",
                                         "\"command\": \"quick_char --full ?\"",
                                         "\"name\": \"Toy GPU ?\"",
                                         "\"samples[]\": \"cycles\"",

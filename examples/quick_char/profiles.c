@@ -1,11 +1,7 @@
-/* Where recorded profiles lie: GPUCHAR_PROFILES, beside the installed program, in the source tree. */
-#ifndef QUICK_CHAR_PROFILES_H
-#define QUICK_CHAR_PROFILES_H
+/* Where recorded profiles lie. */
+#include "quick_char.h"
 
 #include <dirent.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -37,16 +33,14 @@ static bool last_profile_beside(const char *relative, char *path, size_t size) {
     return last_profile_in(folder, path, size);
 }
 
-static bool find_recorded_profile(char *path, size_t size) {
-    /* Installed; in a build folder two or three below the source tree. */
-    static const char *const beside[] = {"../share/gpuchar/profiles", "profiles", "../../profiles",
+bool find_recorded_profile(char *path, size_t size) {
+    /* Installed; beside the program; in a build folder up to three levels below the source tree. */
+    static const char *const beside[] = {"../share/gpuchar/profiles", "profiles", "../profiles", "../../profiles",
                                          "../../../profiles"};
     const char *named = getenv("GPUCHAR_PROFILES");
-    if (named) return last_profile_in(named, path, size);
+    if (named && named[0]) return last_profile_in(named, path, size);
     for (size_t i = 0; i < sizeof beside / sizeof beside[0]; ++i) {
         if (last_profile_beside(beside[i], path, size)) return true;
     }
     return false;
 }
-
-#endif
