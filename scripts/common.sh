@@ -209,6 +209,12 @@ unpack_as_user() {
     [ -f "$file" ] || return 1
     try dpkg-deb -x "$file" "$deps/root" || return 1
   done
+  # A library that the system has already was not downloaded: the unpacked link to it points nowhere yet.
+  find "$deps/root/usr/lib" -name '*.so' -xtype l | while read -r file; do
+    local there=${file#"$deps/root"}
+    there=$(dirname "$there")/$(readlink "$file")
+    if [ -e "$there" ]; then ln -sfn "$there" "$file"; fi
+  done
 }
 
 install_as_user() {

@@ -29,9 +29,9 @@ static gpuchar_status check_size(size_t size, size_t min_size, const char *name)
 static gpuchar_status check_tail(const unsigned char *bytes, size_t from, size_t to, const char *name) {
     for (size_t offset = from; offset < to; offset++) {
         if (bytes[offset] != 0) {
-            gpuchar_status status = gc_fail(
-                GPUCHAR_E_STRUCT_SIZE, "%s carries a field that this library does not know, at byte offset %zu", name,
-                offset);
+            gpuchar_status status =
+                gc_fail(GPUCHAR_E_STRUCT_SIZE, "%s carries a field that this library does not know, at byte offset %zu",
+                        name, offset);
             gc_hint("byte offset %zu is set, but libgpuchar %s knows the first %zu bytes only: use a newer library "
                     "or leave the field zero",
                     offset, gpuchar_version(), from);

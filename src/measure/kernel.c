@@ -71,8 +71,8 @@ static void release_modules(gpuchar_session *session, void *value) {
     gc_loaded *loaded = value;
     while (loaded) {
         gc_loaded *next = loaded->next;
-        /* Without a context of this process (a forked child) there is nothing to unload. */
-        if (session->cuda) session->cuda->ModuleUnload(loaded->module);
+        /* The head of the list holds none. Without a device (a forked child, a lost context) there is nothing to unload. */
+        if (loaded->module && !gc_session_device_gone(session)) session->cuda->ModuleUnload(loaded->module);
         free(loaded);
         loaded = next;
     }

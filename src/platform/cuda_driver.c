@@ -42,8 +42,9 @@ static gpuchar_status fail_stub(const gc_library *library) {
 }
 
 static gpuchar_status fail_too_old(const gc_library *library, int version) {
-    gpuchar_status status = gc_fail(GPUCHAR_E_DRIVER_TOO_OLD, "the driver %s has CUDA %d.%d, 12.0 is the oldest that works",
-                                    library->path, version / 1000, version % 1000 / 10);
+    gpuchar_status status =
+        gc_fail(GPUCHAR_E_DRIVER_TOO_OLD, "the driver %s has CUDA %d.%d, 12.0 is the oldest that works", library->path,
+                version / 1000, version % 1000 / 10);
     gc_hint("install an NVIDIA driver 525 or newer");
     return status;
 }
@@ -169,8 +170,9 @@ static void hint_no_device(void) {
     if (visible) {
         gc_hint("CUDA_VISIBLE_DEVICES is \"%s\", which may hide every GPU", visible);
     } else if (access("/dev/nvidiactl", F_OK) != 0 && access("/dev/dxg", F_OK) != 0) {
-        gc_hint("there is no /dev/nvidiactl: load the kernel driver (nvidia-smi shows its state), or start the container "
-                "with its GPUs (--gpus all)");
+        gc_hint(
+            "there is no /dev/nvidiactl: load the kernel driver (nvidia-smi shows its state), or start the container "
+            "with its GPUs (--gpus all)");
     } else {
         gc_hint("nvidia-smi shows which GPUs the driver sees");
     }
@@ -182,11 +184,13 @@ static void hint_init(CUresult result) {
         hint_no_device();
         break;
     case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
-        gc_hint("libcuda and the kernel driver are of different versions: restart the machine (or the container) after a "
-                "driver update");
+        gc_hint(
+            "libcuda and the kernel driver are of different versions: restart the machine (or the container) after a "
+            "driver update");
         break;
     case CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE:
-        gc_hint("a forward-compatibility libcuda (cuda-compat) was loaded, which this GPU does not support: take its folder "
+        gc_hint("a forward-compatibility libcuda (cuda-compat) was loaded, which this GPU does not support: take its "
+                "folder "
                 "out of LD_LIBRARY_PATH");
         break;
     case CUDA_ERROR_SYSTEM_NOT_READY:

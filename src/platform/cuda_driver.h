@@ -32,7 +32,7 @@
     X(ModuleGetFunction, 2000, (CUfunction * function, CUmodule module, const char *name))                             \
     X(FuncGetAttribute, 2020, (int *value, CUfunction_attribute attribute, CUfunction function))                       \
     X(FuncSetAttribute, 9000, (CUfunction function, CUfunction_attribute attribute, int value))                        \
-    X(MemGetInfo, 3020, (size_t * free_bytes, size_t *total_bytes))                                                    \
+    X(MemGetInfo, 3020, (size_t * free_bytes, size_t * total_bytes))                                                   \
     X(MemAlloc, 3020, (CUdeviceptr * address, size_t bytes))                                                           \
     X(MemFree, 3020, (CUdeviceptr address))                                                                            \
     X(MemcpyHtoDAsync, 3020, (CUdeviceptr to, const void *from, size_t bytes, CUstream stream))                        \

@@ -17,7 +17,7 @@ static const gc_symbol symbols[] = {
 };
 
 static const char *const wheel_folders[] = {"nvidia/cu13/lib", "nvidia/cuda_cupti/lib", NULL};
-static const char *const toolkit_folders[] = {"extras/CUPTI/lib64",       "lib64", "lib", "targets/x86_64-linux/lib",
+static const char *const toolkit_folders[] = {"extras/CUPTI/lib64",     "lib64", "lib", "targets/x86_64-linux/lib",
                                               "targets/sbsa-linux/lib", NULL};
 
 typedef struct loading {
@@ -34,9 +34,11 @@ static uint32_t toolkit_major(uint32_t version) {
 }
 
 static gpuchar_status fail_too_old(const gc_library *library, uint32_t version) {
-    gpuchar_status status = gc_fail(GPUCHAR_E_CUPTI_TOO_OLD, "%s (API version %u) has no Range Profiler", library->path, version);
-    gc_hint("use CUPTI of CUDA 12.6 Update 2 or newer: pip install nvidia-cuda-cupti-cu12 (or nvidia-cuda-cupti), or name "
-            "it with GPUCHAR_LIBCUPTI");
+    gpuchar_status status =
+        gc_fail(GPUCHAR_E_CUPTI_TOO_OLD, "%s (API version %u) has no Range Profiler", library->path, version);
+    gc_hint(
+        "use CUPTI of CUDA 12.6 Update 2 or newer: pip install nvidia-cuda-cupti-cu12 (or nvidia-cuda-cupti), or name "
+        "it with GPUCHAR_LIBCUPTI");
     return status;
 }
 
@@ -61,8 +63,8 @@ static gpuchar_status accept_cupti(const gc_library *library, void *user) {
     }
     uint32_t major = toolkit_major(version);
     if (l->highest_major != 0 && major > l->highest_major) {
-        status = gc_fail(GPUCHAR_E_NO_CUPTI, "%s is CUPTI of CUDA %u, but the driver is of CUDA %u", library->path, major,
-                         l->highest_major);
+        status = gc_fail(GPUCHAR_E_NO_CUPTI, "%s is CUPTI of CUDA %u, but the driver is of CUDA %u", library->path,
+                         major, l->highest_major);
         gc_hint("use CUPTI of CUDA %u: pip install nvidia-cuda-cupti-cu%u, or a newer driver", l->highest_major,
                 l->highest_major);
         return status;
@@ -83,9 +85,10 @@ gpuchar_status gc_cupti_load(const char *path, uint32_t highest_major, gc_cupti 
         .wheel_folders = wheel_folders,
         .toolkit_folders = toolkit_folders,
         .missing = GPUCHAR_E_NO_CUPTI,
-        .hint = only_12 ? "the driver is of CUDA 12, so CUPTI 12.x is needed: pip install nvidia-cuda-cupti-cu12, a CUDA "
-                          "toolkit 12.6 Update 2 or newer, or name it with GPUCHAR_LIBCUPTI"
-                        : "pip install nvidia-cuda-cupti, a CUDA toolkit, or name the library with GPUCHAR_LIBCUPTI",
+        .hint = only_12
+                    ? "the driver is of CUDA 12, so CUPTI 12.x is needed: pip install nvidia-cuda-cupti-cu12, a CUDA "
+                      "toolkit 12.6 Update 2 or newer, or name it with GPUCHAR_LIBCUPTI"
+                    : "pip install nvidia-cuda-cupti, a CUDA toolkit, or name the library with GPUCHAR_LIBCUPTI",
         .accept = accept_cupti,
         .accept_user = &l,
     };
@@ -188,11 +191,13 @@ static void hint_result(CUptiResult result) {
         gc_hint("confidential computing hides the counters");
         break;
     case CUPTI_ERROR_NOT_COMPATIBLE:
-        gc_hint("this CUPTI does not fit the driver, or does not know the chip: try a CUPTI of the driver's CUDA version");
+        gc_hint(
+            "this CUPTI does not fit the driver, or does not know the chip: try a CUPTI of the driver's CUDA version");
         break;
     case CUPTI_ERROR_UNKNOWN:
-        gc_hint("seen without a driver, in containers without all driver libraries (capability \"all\"), and while DCGM "
-                "profiles the GPU (dcgmi profile --pause)");
+        gc_hint(
+            "seen without a driver, in containers without all driver libraries (capability \"all\"), and while DCGM "
+            "profiles the GPU (dcgmi profile --pause)");
         break;
     default:
         break;

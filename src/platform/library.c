@@ -23,9 +23,9 @@ enum { OPEN_MODE = RTLD_NOW | RTLD_LOCAL };
 typedef struct search {
     const gc_library_spec *spec;
     gc_library *library;
-    gpuchar_status refused;  /* of the first library that was there and of no use */
-    gc_error_box *refusal;   /* its detail */
-    char loader_error[256];  /* the first interesting complaint of the loader */
+    gpuchar_status refused; /* of the first library that was there and of no use */
+    gc_error_box *refusal;  /* its detail */
+    char loader_error[256]; /* the first interesting complaint of the loader */
 } search;
 
 static const char *loader_error(void) {
@@ -54,7 +54,8 @@ static gpuchar_status accept(const gc_library_spec *spec, const gc_library *libr
     return spec->accept ? spec->accept(library, spec->accept_user) : GPUCHAR_OK;
 }
 
-static gpuchar_status open_named(const gc_library_spec *spec, const char *path, const char *origin, gc_library *library) {
+static gpuchar_status open_named(const gc_library_spec *spec, const char *path, const char *origin,
+                                 gc_library *library) {
     struct stat found;
     if (stat(path, &found) == 0 && S_ISDIR(found.st_mode)) {
         gpuchar_status status = gc_fail(spec->missing, "%s, given by %s, is a folder", path, origin);
@@ -63,7 +64,8 @@ static gpuchar_status open_named(const gc_library_spec *spec, const char *path, 
     }
     library->handle = dlopen(path, OPEN_MODE);
     if (!library->handle) {
-        gpuchar_status status = gc_fail(spec->missing, "%s, given by %s, cannot be opened: %s", path, origin, loader_error());
+        gpuchar_status status =
+            gc_fail(spec->missing, "%s, given by %s, cannot be opened: %s", path, origin, loader_error());
         gc_hint("correct %s or leave it empty to search the usual places", origin);
         return status;
     }
@@ -106,7 +108,8 @@ static bool try_folder(const char *folder, void *user) {
     for (size_t i = 0; s->spec->sonames[i]; i++) {
         int length = snprintf(path, sizeof path, "%s/%s", folder, s->spec->sonames[i]);
         struct stat found;
-        if (length > 0 && (size_t)length < sizeof path && stat(path, &found) == 0 && try_candidate(s, path, OPEN_MODE)) {
+        if (length > 0 && (size_t)length < sizeof path && stat(path, &found) == 0 &&
+            try_candidate(s, path, OPEN_MODE)) {
             return true;
         }
     }
@@ -132,10 +135,9 @@ static gpuchar_status fail_search(search *s) {
     if (s->refused) {
         return gc_error_put(s->refusal, s->refused);
     }
-    gpuchar_status status =
-        s->loader_error[0]
-            ? gc_fail(s->spec->missing, "what was found of %s cannot be loaded: %s", s->spec->sonames[0], s->loader_error)
-            : gc_fail(s->spec->missing, "%s was not found", s->spec->sonames[0]);
+    gpuchar_status status = s->loader_error[0] ? gc_fail(s->spec->missing, "what was found of %s cannot be loaded: %s",
+                                                         s->spec->sonames[0], s->loader_error)
+                                               : gc_fail(s->spec->missing, "%s was not found", s->spec->sonames[0]);
     gc_hint("%s", s->spec->hint);
     return status;
 }

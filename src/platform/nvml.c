@@ -13,7 +13,7 @@ static const gc_symbol symbols[] = {
     {"nvml" symbol, sizeof(older) > 1 ? "nvml" older : NULL, offsetof(gc_nvml, member), optional},
     GC_NVML_FUNCTIONS(SYMBOL)
 #undef SYMBOL
-    {"nvmlErrorString", NULL, offsetof(gc_nvml, ErrorString), true},
+        {"nvmlErrorString", NULL, offsetof(gc_nvml, ErrorString), true},
 };
 
 static const char *const sonames[] = {"libnvidia-ml.so.1", NULL};
@@ -37,8 +37,9 @@ gpuchar_status gc_nvml_load(const char *path, gc_nvml *nvml) {
         .sonames = sonames,
         .folders = folders,
         .missing = GPUCHAR_E_NO_NVML,
-        .hint = "libnvidia-ml.so.1 is installed with the NVIDIA driver; in a container it needs the capability utility. "
-                "Without it clocks, power limits and throttling are unknown",
+        .hint =
+            "libnvidia-ml.so.1 is installed with the NVIDIA driver; in a container it needs the capability utility. "
+            "Without it clocks, power limits and throttling are unknown",
         .accept = accept_nvml,
         .accept_user = nvml,
     };

@@ -41,8 +41,8 @@ typedef struct gc_nvml_process {
     X(DeviceGetMaxClockInfo, "DeviceGetMaxClockInfo", "", true, (gc_nvml_device device, int type, unsigned int *mhz))  \
     X(DeviceGetApplicationsClock, "DeviceGetApplicationsClock", "", true,                                              \
       (gc_nvml_device device, int type, unsigned int *mhz))                                                            \
-    X(DeviceGetCurrentClocksEventReasons, "DeviceGetCurrentClocksEventReasons", "DeviceGetCurrentClocksThrottleReasons", \
-      true, (gc_nvml_device device, unsigned long long *reasons))                                                      \
+    X(DeviceGetCurrentClocksEventReasons, "DeviceGetCurrentClocksEventReasons",                                        \
+      "DeviceGetCurrentClocksThrottleReasons", true, (gc_nvml_device device, unsigned long long *reasons))             \
     X(DeviceGetPowerManagementDefaultLimit, "DeviceGetPowerManagementDefaultLimit", "", true,                          \
       (gc_nvml_device device, unsigned int *milliwatts))                                                               \
     X(DeviceGetEnforcedPowerLimit, "DeviceGetEnforcedPowerLimit", "", true,                                            \

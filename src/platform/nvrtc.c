@@ -15,7 +15,8 @@ static const gc_symbol symbols[] = {
 };
 
 static const char *const wheel_folders[] = {"nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib", NULL};
-static const char *const toolkit_folders[] = {"lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib", NULL};
+static const char *const toolkit_folders[] = {"lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib",
+                                              NULL};
 
 typedef struct loading {
     gc_nvrtc *nvrtc;
@@ -32,7 +33,8 @@ static gpuchar_status check_version(const gc_library *library, uint32_t version,
     if (highest_major != 0 && version / 1000 > highest_major) {
         gpuchar_status status = gc_fail(GPUCHAR_E_NVRTC_TOO_NEW, "%s is NVRTC %u.%u, but the driver is of CUDA %u",
                                         library->path, version / 1000, version % 1000 / 10, highest_major);
-        gc_hint("use NVRTC %u.x (pip install \"nvidia-cuda-nvrtc-cu%u\"), or a newer driver", highest_major, highest_major);
+        gc_hint("use NVRTC %u.x (pip install \"nvidia-cuda-nvrtc-cu%u\"), or a newer driver", highest_major,
+                highest_major);
         return status;
     }
     return GPUCHAR_OK;
@@ -78,9 +80,10 @@ gpuchar_status gc_nvrtc_load(const char *path, uint32_t highest_major, gc_nvrtc 
         .wheel_folders = wheel_folders,
         .toolkit_folders = toolkit_folders,
         .missing = GPUCHAR_E_NO_NVRTC,
-        .hint = only_12 ? "the driver is of CUDA 12, so NVRTC 12.x is needed: pip install nvidia-cuda-nvrtc-cu12, a CUDA "
-                          "toolkit 12.x, or name it with GPUCHAR_LIBNVRTC"
-                        : "pip install nvidia-cuda-nvrtc, a CUDA toolkit, or name the library with GPUCHAR_LIBNVRTC",
+        .hint = only_12
+                    ? "the driver is of CUDA 12, so NVRTC 12.x is needed: pip install nvidia-cuda-nvrtc-cu12, a CUDA "
+                      "toolkit 12.x, or name it with GPUCHAR_LIBNVRTC"
+                    : "pip install nvidia-cuda-nvrtc, a CUDA toolkit, or name the library with GPUCHAR_LIBNVRTC",
         .accept = accept_nvrtc,
         .accept_user = &l,
     };

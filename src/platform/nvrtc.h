@@ -16,9 +16,9 @@
        const char *const *header_names))                                                                               \
     X(DestroyProgram, nvrtcResult, (nvrtcProgram * program))                                                           \
     X(CompileProgram, nvrtcResult, (nvrtcProgram program, int options, const char *const *option_texts))               \
-    X(GetCUBINSize, nvrtcResult, (nvrtcProgram program, size_t *size))                                                 \
+    X(GetCUBINSize, nvrtcResult, (nvrtcProgram program, size_t * size))                                                \
     X(GetCUBIN, nvrtcResult, (nvrtcProgram program, char *cubin))                                                      \
-    X(GetProgramLogSize, nvrtcResult, (nvrtcProgram program, size_t *size))                                            \
+    X(GetProgramLogSize, nvrtcResult, (nvrtcProgram program, size_t * size))                                           \
     X(GetProgramLog, nvrtcResult, (nvrtcProgram program, char *log))
 
 typedef struct gc_nvrtc {

@@ -7,15 +7,13 @@ static unsigned long long pc_of(const gc_instruction *in) {
 
 static bool is_one_of(const char *name, const char *const *list) {
     for (; *list; list++)
-        if (strcmp(name, *list) == 0)
-            return true;
+        if (strcmp(name, *list) == 0) return true;
     return false;
 }
 
 bool gc_claims(const gc_divergence_claim *claim, const char *mnemonic) {
     for (uint32_t i = 0; i < claim->mnemonic_count; i++)
-        if (mnemonic && strcmp(mnemonic, claim->mnemonics[i]) == 0)
-            return true;
+        if (mnemonic && strcmp(mnemonic, claim->mnemonics[i]) == 0) return true;
     return false;
 }
 
@@ -30,8 +28,7 @@ static bool is_multiply_add(const gc_instruction *in) {
 }
 
 bool gc_is_intended(const gc_divergence_claim *claim, const gc_instruction *in) {
-    if (in->never || !gc_claims(claim, in->mnemonic))
-        return false;
+    if (in->never || !gc_claims(claim, in->mnemonic)) return false;
     return strcmp(in->mnemonic, "IMAD") != 0 || is_multiply_add(in);
 }
 
@@ -43,13 +40,12 @@ static bool is_marker(const gc_divergence_claim *claim, const gc_instruction *in
 }
 
 static bool is_move(const gc_instruction *in) {
-    return strcmp(in->mnemonic, "IMAD") == 0 && (in->opcode & 0x1ff) == GC_LOW_IMAD &&
-           in->source_a == GC_REGISTER_ZERO;
+    return strcmp(in->mnemonic, "IMAD") == 0 && (in->opcode & 0x1ff) == GC_LOW_IMAD && in->source_a == GC_REGISTER_ZERO;
 }
 
 static bool is_loop_scaffold(const gc_instruction *in) {
-    static const char *const ALLOWED[] = {"IADD3", "IADD",  "VIADD", "UIADD3", "UVIADD", "ISETP",
-                                          "UISETP", "BRA", "NOP",   "MOV",    "UMOV",   NULL};
+    static const char *const ALLOWED[] = {"IADD3",  "IADD", "VIADD", "UIADD3", "UVIADD", "ISETP",
+                                          "UISETP", "BRA",  "NOP",   "MOV",    "UMOV",   NULL};
     return in->never || is_one_of(in->mnemonic, ALLOWED) || is_move(in);
 }
 
@@ -66,8 +62,7 @@ static bool writes_into(const gc_instruction *in, value live) {
 
 /* Whether the link reads the live value where its result depends on it at full latency: a factor, operand or address. */
 static bool reads(const gc_instruction *in, value live) {
-    if (in->access_bytes)
-        return in->source_a == live.first && live.count == in->destination_count;
+    if (in->access_bytes) return in->source_a == live.first && live.count == in->destination_count;
     return live.count == 1 && (in->source_a == live.first || in->source_b == live.first);
 }
 
@@ -87,12 +82,11 @@ static bool follow_chain(const gc_flow *flow, const gc_block *block, const gc_di
                          value *live, gc_divergence_proof *proof) {
     for (uint32_t i = 0; i < block->count; i++) {
         const gc_instruction *in = &flow->instructions[block->first + i];
-        if (in->never)
-            continue;
+        if (in->never) continue;
         if (gc_is_intended(claim, in) || is_marker(claim, in)) {
             if (live->count && !reads(in, *live))
-                return gc_refuse(proof, "the chain of path %u is broken: %s at 0x%llx does not read the one before", path,
-                                 in->mnemonic, pc_of(in));
+                return gc_refuse(proof, "the chain of path %u is broken: %s at 0x%llx does not read the one before",
+                                 path, in->mnemonic, pc_of(in));
             live->first = in->destination;
             live->count = in->destination_count;
         } else if (writes_into(in, *live)) {
@@ -111,7 +105,8 @@ static bool check_instruction(const gc_divergence_claim *claim, const gc_instruc
                               gc_divergence_proof *proof) {
     sum->stall += in->stall;
     if (!in->mnemonic)
-        return gc_refuse(proof, "path %u holds an unknown instruction (opcode 0x%x) at 0x%llx", path, in->opcode, pc_of(in));
+        return gc_refuse(proof, "path %u holds an unknown instruction (opcode 0x%x) at 0x%llx", path, in->opcode,
+                         pc_of(in));
     if (gc_is_intended(claim, in)) {
         sum->intended++;
         return check_link(in, path, proof);
@@ -130,7 +125,8 @@ static const char *claimed_name(const gc_divergence_claim *claim, const gc_diver
     return proof->mnemonic[0] ? proof->mnemonic : claim->mnemonics[0];
 }
 
-bool gc_check_loop(const gc_region *region, const gc_divergence_claim *claim, uint32_t path, gc_divergence_proof *proof) {
+bool gc_check_loop(const gc_region *region, const gc_divergence_claim *claim, uint32_t path,
+                   gc_divergence_proof *proof) {
     const gc_flow *flow = region->flow;
     const gc_block *block = &flow->blocks[region->loops[path]];
     content sum = {0};
@@ -140,10 +136,10 @@ bool gc_check_loop(const gc_region *region, const gc_divergence_claim *claim, ui
     proof->loop_instructions[path] = block->count;
     proof->loop_intended[path] = sum.intended;
     proof->loop_stall[path] = sum.stall;
-    if (!good)
-        return false;
+    if (!good) return false;
     if (sum.intended != claim->body)
-        return gc_refuse(proof, "path %u holds %u %s, not %u", path, sum.intended, claimed_name(claim, proof), claim->body);
+        return gc_refuse(proof, "path %u holds %u %s, not %u", path, sum.intended, claimed_name(claim, proof),
+                         claim->body);
     if (sum.markers > 1 || sum.scaffold > GC_PROOF_LOOP_SCAFFOLD_MAX)
         return gc_refuse(proof, "path %u holds too much scaffold: %u instructions and %u markers", path, sum.scaffold,
                          sum.markers);

@@ -9,6 +9,7 @@ bool gc_is_intended(const gc_divergence_claim *claim, const gc_instruction *in);
 /* Whether the claim names this mnemonic. */
 bool gc_claims(const gc_divergence_claim *claim, const char *mnemonic);
 /* Fills the proof's loop fields of path `path`; false after gc_refuse. */
-bool gc_check_loop(const gc_region *region, const gc_divergence_claim *claim, uint32_t path, gc_divergence_proof *proof);
+bool gc_check_loop(const gc_region *region, const gc_divergence_claim *claim, uint32_t path,
+                   gc_divergence_proof *proof);
 
 #endif

@@ -9,8 +9,7 @@ static unsigned long long pc_of(const gc_instruction *in) {
 /* The BSYNC of a BSSY: it stands right before the BSSY's target. NULL: not there, or of another barrier. */
 static const gc_instruction *bsync_of(const gc_region *region, const gc_instruction *bssy) {
     const uint32_t index = gc_flow_index(region->flow, bssy->target - 16);
-    if (bssy->target < 16 || index == UINT32_MAX)
-        return NULL;
+    if (bssy->target < 16 || index == UINT32_MAX) return NULL;
     const gc_instruction *found = &region->flow->instructions[index];
     const bool inside = region->inside[region->flow->block_of[index]];
     return found->kind == GC_OP_BSYNC && found->barrier == bssy->barrier && inside ? found : NULL;
@@ -25,10 +24,8 @@ static bool check_barriers(const gc_region *region, gc_divergence_proof *proof) 
     uint32_t ends = 0;
     for (uint32_t i = 0; i < flow->instruction_count; i++) {
         const gc_instruction *in = &flow->instructions[i];
-        if (!region->inside[flow->block_of[i]] || (in->kind != GC_OP_BSSY && in->kind != GC_OP_BSYNC))
-            continue;
-        if (!is_unguarded(in))
-            return gc_refuse(proof, "%s at 0x%llx is predicated", in->mnemonic, pc_of(in));
+        if (!region->inside[flow->block_of[i]] || (in->kind != GC_OP_BSSY && in->kind != GC_OP_BSYNC)) continue;
+        if (!is_unguarded(in)) return gc_refuse(proof, "%s at 0x%llx is predicated", in->mnemonic, pc_of(in));
         if (in->kind == GC_OP_BSYNC) {
             ends++;
             continue;
@@ -56,8 +53,7 @@ static bool is_joined(gc_region *region, uint32_t block, const gc_instruction *i
         if (!region->inside[flow->block_of[i]] || bssy->kind != GC_OP_BSSY || bssy->pc > in->pc ||
             bssy->target - 16 <= in->pc)
             continue;
-        if (must_pass(region, block, bsync_of(region, bssy)))
-            return true;
+        if (must_pass(region, block, bsync_of(region, bssy))) return true;
     }
     return false;
 }
@@ -73,18 +69,14 @@ static uint32_t ways_to_paths(const gc_region *region, const gc_block *block) {
 
 bool gc_region_check_dispatch(gc_region *region, gc_divergence_proof *proof) {
     const gc_flow *flow = region->flow;
-    if (!check_barriers(region, proof))
-        return false;
+    if (!check_barriers(region, proof)) return false;
     for (uint32_t b = 0; b < flow->block_count; b++) {
-        if (!region->inside[b] || gc_region_is_loop(region, b))
-            continue;
+        if (!region->inside[b] || gc_region_is_loop(region, b)) continue;
         const uint32_t ways = ways_to_paths(region, &flow->blocks[b]);
-        if (ways < 2)
-            continue;
+        if (ways < 2) continue;
         const gc_instruction *branch = gc_flow_last(flow, &flow->blocks[b]);
         proof->dispatch_decisions += ways - 1;
-        if (branch->uniform)
-            return gc_refuse(proof, "the dispatch at 0x%llx is a uniform branch", pc_of(branch));
+        if (branch->uniform) return gc_refuse(proof, "the dispatch at 0x%llx is a uniform branch", pc_of(branch));
         if (!is_joined(region, b, branch))
             return gc_refuse(proof, "the dispatch at 0x%llx is in no BSSY interval that all its threads end in",
                              pc_of(branch));

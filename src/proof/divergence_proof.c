@@ -10,28 +10,28 @@ static unsigned long long pc_of(const gc_instruction *in) {
 /* What may stand in the region outside the loops: dispatch, parameters and constants, counters set up, waiting. */
 static bool is_region_scaffold(const gc_instruction *in) {
     static const char *const ALLOWED[] = {
-        "ISETP", "UISETP", "PLOP3", "UPLOP3", "LOP3", "ULOP3", "SHF",  "USHF",  "IADD3",  "UIADD3", "IADD", "VIADD",
-        "UVIADD", "IMNMX", "UIMNMX", "VIMNMX", "UVIMNMX", "VIADDMNMX", "LEA", "ULEA", "PRMT", "UPRMT", "SEL", "USEL",
-        "MOV", "UMOV", "IMAD", "UIMAD", "HFMA2", "CS2R", "S2R", "S2UR", "CS2UR", "R2UR", "LDC", "ULDC", "LDCU",
-        "BRA", "BRX", "BRXU", "BSSY", "BSYNC", "BMOV", "WARPSYNC", "NOP", NULL};
+        "ISETP", "UISETP", "PLOP3",  "UPLOP3",   "LOP3",   "ULOP3",  "SHF",     "USHF",      "IADD3", "UIADD3",
+        "IADD",  "VIADD",  "UVIADD", "IMNMX",    "UIMNMX", "VIMNMX", "UVIMNMX", "VIADDMNMX", "LEA",   "ULEA",
+        "PRMT",  "UPRMT",  "SEL",    "USEL",     "MOV",    "UMOV",   "IMAD",    "UIMAD",     "HFMA2", "CS2R",
+        "S2R",   "S2UR",   "CS2UR",  "R2UR",     "LDC",    "ULDC",   "LDCU",    "BRA",       "BRX",   "BRXU",
+        "BSSY",  "BSYNC",  "BMOV",   "WARPSYNC", "NOP",    NULL};
     for (const char *const *name = ALLOWED; *name; name++)
-        if (strcmp(in->mnemonic, *name) == 0)
-            return true;
+        if (strcmp(in->mnemonic, *name) == 0) return true;
     return false;
 }
 
-static bool check_outside_loops(const gc_divergence_claim *claim, const gc_instruction *in, gc_divergence_proof *proof) {
+static bool check_outside_loops(const gc_divergence_claim *claim, const gc_instruction *in,
+                                gc_divergence_proof *proof) {
     if (!in->mnemonic)
         return gc_refuse(proof, "the timed region holds an unknown instruction (opcode 0x%x) at 0x%llx", in->opcode,
                          pc_of(in));
-    if (in->never)
-        return true;
-    if (in->kind == GC_OP_CALL)
-        return gc_refuse(proof, "the timed region calls a function at 0x%llx", pc_of(in));
+    if (in->never) return true;
+    if (in->kind == GC_OP_CALL) return gc_refuse(proof, "the timed region calls a function at 0x%llx", pc_of(in));
     if (strcmp(in->mnemonic, "LDL") == 0 || strcmp(in->mnemonic, "STL") == 0)
         return gc_refuse(proof, "registers are spilled in the timed region: %s at 0x%llx", in->mnemonic, pc_of(in));
     if (gc_is_intended(claim, in))
-        return gc_refuse(proof, "%s at 0x%llx stands in the timed region outside the paths' loops", in->mnemonic, pc_of(in));
+        return gc_refuse(proof, "%s at 0x%llx stands in the timed region outside the paths' loops", in->mnemonic,
+                         pc_of(in));
     return is_region_scaffold(in) ||
            gc_refuse(proof, "the timed region holds an unexpected %s at 0x%llx", in->mnemonic, pc_of(in));
 }
@@ -57,14 +57,13 @@ static void write_scaffold(tally *kinds, uint32_t count, gc_divergence_proof *pr
     for (uint32_t done = 0; done < count; done++) {
         uint32_t best = done;
         for (uint32_t i = done + 1; i < count; i++)
-            if (kinds[i].count > kinds[best].count)
-                best = i;
+            if (kinds[i].count > kinds[best].count) best = i;
         const tally most = kinds[best];
         memmove(&kinds[done + 1], &kinds[done], (best - done) * sizeof *kinds);
         kinds[done] = most;
         char text[48];
-        const int length = snprintf(text, sizeof text, "%s%s %llu", used ? ", " : "", most.name,
-                                    (unsigned long long)most.count);
+        const int length =
+            snprintf(text, sizeof text, "%s%s %llu", used ? ", " : "", most.name, (unsigned long long)most.count);
         if (used + (size_t)length + sizeof ", ..." > sizeof proof->scaffold) {
             memcpy(proof->scaffold + used, ", ...", sizeof ", ...");
             return;
@@ -79,8 +78,7 @@ static void tally_scaffold(const gc_divergence_claim *claim, const gc_region *re
     uint32_t count = 0;
     for (uint32_t i = 0; i < region->flow->instruction_count; i++) {
         const gc_instruction *in = &region->flow->instructions[i];
-        if (!region->inside[region->flow->block_of[i]])
-            continue;
+        if (!region->inside[region->flow->block_of[i]]) continue;
         if (gc_is_intended(claim, in)) {
             proof->intended_total++;
             continue;
@@ -88,12 +86,9 @@ static void tally_scaffold(const gc_divergence_claim *claim, const gc_region *re
         proof->scaffold_total++;
         const char *name = in->mnemonic ? in->mnemonic : "unknown";
         uint32_t k = 0;
-        while (k < count && strcmp(kinds[k].name, name) != 0)
-            k++;
-        if (k == GC_KINDS_MAX)
-            continue;
-        if (k == count)
-            kinds[count++] = (tally){name, 0};
+        while (k < count && strcmp(kinds[k].name, name) != 0) k++;
+        if (k == GC_KINDS_MAX) continue;
+        if (k == count) kinds[count++] = (tally){name, 0};
         kinds[k].count++;
     }
     write_scaffold(kinds, count, proof);
@@ -102,11 +97,9 @@ static void tally_scaffold(const gc_divergence_claim *claim, const gc_region *re
 static bool check_region(const gc_divergence_claim *claim, const gc_region *region, gc_divergence_proof *proof) {
     const gc_flow *flow = region->flow;
     for (uint32_t b = 0; b < flow->block_count; b++) {
-        if (!region->inside[b] || gc_region_is_loop(region, b))
-            continue;
+        if (!region->inside[b] || gc_region_is_loop(region, b)) continue;
         for (uint32_t i = 0; i < flow->blocks[b].count; i++)
-            if (!check_outside_loops(claim, &flow->instructions[flow->blocks[b].first + i], proof))
-                return false;
+            if (!check_outside_loops(claim, &flow->instructions[flow->blocks[b].first + i], proof)) return false;
     }
     return true;
 }
@@ -131,30 +124,24 @@ static bool check_counts(const gc_divergence_claim *claim, gc_divergence_proof *
 }
 
 static void prove(const gc_divergence_claim *claim, gc_region *region, gc_divergence_proof *proof) {
-    if (!gc_region_find(region, proof))
-        return;
+    if (!gc_region_find(region, proof)) return;
     take_mnemonic(claim, region, proof);
     tally_scaffold(claim, region, proof);
-    if (!gc_region_find_loops(region, proof))
-        return;
+    if (!gc_region_find_loops(region, proof)) return;
     bool good = true;
-    for (uint32_t path = 0; path < region->loop_count; path++)
-        good = gc_check_loop(region, claim, path, proof) && good;
-    if (!good || !check_region(claim, region, proof))
-        return;
+    for (uint32_t path = 0; path < region->loop_count; path++) good = gc_check_loop(region, claim, path, proof) && good;
+    if (!good || !check_region(claim, region, proof)) return;
     if (region->loop_count != claim->paths) {
         gc_refuse(proof, "%u paths between the clock reads, not %u", region->loop_count, claim->paths);
         return;
     }
-    if (check_equal_loops(proof) && gc_region_check_dispatch(region, proof))
-        check_counts(claim, proof);
+    if (check_equal_loops(proof) && gc_region_check_dispatch(region, proof)) check_counts(claim, proof);
 }
 
 static gpuchar_status prove_code(const gc_code *code, const gc_divergence_claim *claim, gc_divergence_proof *proof) {
     gc_flow flow;
     gpuchar_status status = gc_flow_build(code, &flow);
-    if (status)
-        return status;
+    if (status) return status;
     gc_region region;
     status = gc_region_open(&flow, &region);
     if (!status) {
@@ -179,13 +166,9 @@ gpuchar_status gc_prove_divergence(const void *cubin, size_t size, const gc_dive
     gc_cubin file;
     gc_code code;
     gpuchar_status status = check_claim(claim);
-    if (!status)
-        status = gc_cubin_open(cubin, size, &file);
-    if (!status)
-        status = gc_cubin_function(&file, claim->kernel, &code);
-    if (!status)
-        status = prove_code(&code, claim, proof);
-    if (status)
-        proof->status = status;
+    if (!status) status = gc_cubin_open(cubin, size, &file);
+    if (!status) status = gc_cubin_function(&file, claim->kernel, &code);
+    if (!status) status = prove_code(&code, claim, proof);
+    if (status) proof->status = status;
     return status;
 }

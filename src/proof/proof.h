@@ -10,12 +10,12 @@
 
 /* What a kernel with divergent paths claims about itself. */
 typedef struct gc_divergence_claim {
-    const char *kernel;            /* name of the function in the cubin */
-    const char *const *mnemonics;  /* base mnemonics that count as the chained instruction ("FFMA"), any of them */
+    const char *kernel;           /* name of the function in the cubin */
+    const char *const *mnemonics; /* base mnemonics that count as the chained instruction ("FFMA"), any of them */
     uint32_t mnemonic_count;
-    uint32_t paths;                /* loops expected in the timed region */
-    uint32_t body;                 /* chained instructions expected in each loop */
-    uint32_t uniform;              /* 1: no divergent dispatch is expected (a convergent kernel: paths is 1) */
+    uint32_t paths;   /* loops expected in the timed region */
+    uint32_t body;    /* chained instructions expected in each loop */
+    uint32_t uniform; /* 1: no divergent dispatch is expected (a convergent kernel: paths is 1) */
 } gc_divergence_claim;
 
 #define GC_PROOF_PATHS_MAX 32
@@ -29,16 +29,16 @@ typedef struct gc_divergence_proof {
     gpuchar_status status;
     char reason[160];
     char mnemonic[32];
-    uint32_t paths;                /* loops found between the clock reads */
-    uint32_t dispatch_decisions;   /* sum of (successors that lead to a path - 1) over the branches of the region */
-    uint32_t barriers;             /* BSSY intervals inside the region */
+    uint32_t paths;              /* loops found between the clock reads */
+    uint32_t dispatch_decisions; /* sum of (successors that lead to a path - 1) over the branches of the region */
+    uint32_t barriers;           /* BSSY intervals inside the region */
     uint32_t loop_instructions[GC_PROOF_PATHS_MAX]; /* all instructions of each loop, padding included */
     uint32_t loop_intended[GC_PROOF_PATHS_MAX];
     uint32_t loop_stall[GC_PROOF_PATHS_MAX];
-    uint64_t intended_total;       /* chained instructions in the whole region */
-    uint64_t scaffold_total;       /* all others in the region */
+    uint64_t intended_total; /* chained instructions in the whole region */
+    uint64_t scaffold_total; /* all others in the region */
     uint64_t region_bytes;
-    char scaffold[192];            /* "ISETP 32, IADD3 32, BRA 33, BSSY 1, BSYNC 1, NOP 5": what the scaffold is made of */
+    char scaffold[192]; /* "ISETP 32, IADD3 32, BRA 33, BSSY 1, BSYNC 1, NOP 5": what the scaffold is made of */
 } gc_divergence_proof;
 
 /*

@@ -6,8 +6,7 @@
 #include <string.h>
 
 bool gc_refuse(gc_divergence_proof *proof, const char *format, ...) {
-    if (proof->status == GPUCHAR_E_NOT_PROVED)
-        return false;
+    if (proof->status == GPUCHAR_E_NOT_PROVED) return false;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(proof->reason, sizeof proof->reason, format, arguments);
@@ -24,8 +23,7 @@ gpuchar_status gc_region_open(const gc_flow *flow, gc_region *region) {
     region->marks = calloc(count, 1);
     region->stack = calloc(count, sizeof *region->stack);
     region->reach = calloc(count, sizeof *region->reach);
-    if (region->inside && region->marks && region->stack && region->reach)
-        return GPUCHAR_OK;
+    if (region->inside && region->marks && region->stack && region->reach) return GPUCHAR_OK;
     gc_region_close(region);
     return gc_fail_memory(count * 10);
 }
@@ -51,8 +49,7 @@ static bool find_clocks(gc_region *region, gc_divergence_proof *proof) {
     const gc_flow *flow = region->flow;
     uint32_t found = 0;
     for (uint32_t b = 0; b < flow->block_count; b++) {
-        if (!is_clock(flow, b))
-            continue;
+        if (!is_clock(flow, b)) continue;
         if (found == 0)
             region->start = b;
         else
@@ -79,8 +76,7 @@ static bool check_edge(const gc_region *region, uint32_t from, uint32_t to, gc_d
 
 bool gc_region_find(gc_region *region, gc_divergence_proof *proof) {
     const gc_flow *flow = region->flow;
-    if (!find_clocks(region, proof))
-        return false;
+    if (!find_clocks(region, proof)) return false;
     const gc_block *start = &flow->blocks[region->start];
     for (uint32_t i = 0; i < start->successor_count; i++)
         gc_flow_mark(flow, flow->successors[start->successor + i], region->end, region->inside, region->stack);
@@ -89,10 +85,8 @@ bool gc_region_find(gc_region *region, gc_divergence_proof *proof) {
         if (region->inside[b] && block->leaves)
             return gc_refuse(proof, "the timed region can be left at 0x%llx", pc_of(gc_flow_last(flow, block)));
         for (uint32_t i = 0; block->reachable && i < block->successor_count; i++)
-            if (!check_edge(region, b, flow->successors[block->successor + i], proof))
-                return false;
-        if (region->inside[b])
-            proof->region_bytes += (uint64_t)block->count * 16;
+            if (!check_edge(region, b, flow->successors[block->successor + i], proof)) return false;
+        if (region->inside[b]) proof->region_bytes += (uint64_t)block->count * 16;
     }
     return true;
 }
@@ -100,8 +94,7 @@ bool gc_region_find(gc_region *region, gc_divergence_proof *proof) {
 static bool branches_to_itself(const gc_region *region, uint32_t block) {
     const gc_block *found = &region->flow->blocks[block];
     for (uint32_t i = 0; i < found->successor_count; i++)
-        if (region->flow->successors[found->successor + i] == block)
-            return true;
+        if (region->flow->successors[found->successor + i] == block) return true;
     return false;
 }
 
@@ -113,8 +106,7 @@ bool gc_region_is_loop(const gc_region *region, uint32_t block) {
 static bool settled(const gc_region *region, const gc_block *block, uint32_t self) {
     for (uint32_t i = 0; i < block->successor_count; i++) {
         const uint32_t next = region->flow->successors[block->successor + i];
-        if (next != self && region->inside[next] && region->marks[next] != 2)
-            return false;
+        if (next != self && region->inside[next] && region->marks[next] != 2) return false;
     }
     return true;
 }
@@ -123,8 +115,7 @@ static uint32_t reach_of_successors(const gc_region *region, const gc_block *blo
     uint32_t reach = 0;
     for (uint32_t i = 0; i < block->successor_count; i++) {
         const uint32_t next = region->flow->successors[block->successor + i];
-        if (next != self && region->inside[next])
-            reach |= region->reach[next];
+        if (next != self && region->inside[next]) reach |= region->reach[next];
     }
     return reach;
 }
@@ -137,8 +128,7 @@ static bool find_reach(gc_region *region, gc_divergence_proof *proof) {
     while (progress) {
         progress = false;
         for (uint32_t b = flow->block_count; b-- > 0;) {
-            if (!region->inside[b] || region->marks[b] == 2 || !settled(region, &flow->blocks[b], b))
-                continue;
+            if (!region->inside[b] || region->marks[b] == 2 || !settled(region, &flow->blocks[b], b)) continue;
             region->reach[b] |= reach_of_successors(region, &flow->blocks[b], b);
             region->marks[b] = 2;
             progress = true;
@@ -154,8 +144,7 @@ static bool find_reach(gc_region *region, gc_divergence_proof *proof) {
 bool gc_region_find_loops(gc_region *region, gc_divergence_proof *proof) {
     const gc_flow *flow = region->flow;
     for (uint32_t b = 0; b < flow->block_count; b++) {
-        if (!gc_region_is_loop(region, b))
-            continue;
+        if (!gc_region_is_loop(region, b)) continue;
         if (region->loop_count == GC_PROOF_PATHS_MAX)
             return gc_refuse(proof, "more than %d loops between the clock reads", GC_PROOF_PATHS_MAX);
         const gc_instruction *last = gc_flow_last(flow, &flow->blocks[b]);
@@ -165,10 +154,8 @@ bool gc_region_find_loops(gc_region *region, gc_divergence_proof *proof) {
         region->loops[region->loop_count++] = b;
     }
     proof->paths = region->loop_count;
-    if (!find_reach(region, proof))
-        return false;
+    if (!find_reach(region, proof)) return false;
     for (uint32_t i = 0; i < region->loop_count; i++)
-        if (region->reach[region->loops[i]] != 1u << i)
-            return gc_refuse(proof, "path %u leads into another path", i);
+        if (region->reach[region->loops[i]] != 1u << i) return gc_refuse(proof, "path %u leads into another path", i);
     return true;
 }

@@ -10,10 +10,10 @@ typedef struct gc_region {
     const gc_flow *flow;
     uint32_t start; /* blocks of the clock reads */
     uint32_t end;
-    uint8_t *inside; /* by block: 1 between the clock reads */
-    uint8_t *marks;  /* scratch, by block */
-    uint32_t *stack; /* scratch, by block */
-    uint32_t *reach; /* by block: bit n: path loop n can be reached, itself included */
+    uint8_t *inside;                    /* by block: 1 between the clock reads */
+    uint8_t *marks;                     /* scratch, by block */
+    uint32_t *stack;                    /* scratch, by block */
+    uint32_t *reach;                    /* by block: bit n: path loop n can be reached, itself included */
     uint32_t loops[GC_PROOF_PATHS_MAX]; /* blocks */
     uint32_t loop_count;
 } gc_region;

@@ -22,8 +22,7 @@ static gpuchar_status bad(const char *what) {
 }
 
 static bool read_section(const gc_cubin *cubin, uint32_t index, Elf64_Shdr *section) {
-    if (index >= cubin->section_count)
-        return false;
+    if (index >= cubin->section_count) return false;
     const uint64_t offset = cubin->section_offset + (uint64_t)index * cubin->section_size;
     memcpy(section, cubin->bytes + offset, sizeof *section);
     return true;
@@ -36,24 +35,26 @@ static bool section_bytes(const gc_cubin *cubin, const Elf64_Shdr *section) {
 
 /* A string that ends inside its table; NULL when it does not. */
 static const char *string_at(const gc_cubin *cubin, const Elf64_Shdr *table, uint32_t offset) {
-    if (!section_bytes(cubin, table) || offset >= table->sh_size)
-        return NULL;
+    if (!section_bytes(cubin, table) || offset >= table->sh_size) return NULL;
     const uint8_t *text = cubin->bytes + table->sh_offset + offset;
     return memchr(text, 0, (size_t)(table->sh_size - offset)) ? (const char *)text : NULL;
 }
 
 static gpuchar_status read_identity(gc_cubin *cubin, const Elf64_Ehdr *header) {
-    if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
-        return bad("no ELF magic");
+    if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return bad("no ELF magic");
     if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB)
         return bad("not a 64-bit little-endian ELF file");
-    if (header->e_machine != GC_EM_CUDA)
-        return bad("not made for a CUDA device");
+    if (header->e_machine != GC_EM_CUDA) return bad("not made for a CUDA device");
     cubin->abi = header->e_ident[EI_ABIVERSION];
     switch (header->e_ident[EI_OSABI]) {
-    case GC_OSABI_CUDA13: cubin->arch = (header->e_flags >> 8) & 0xffu; break;
-    case GC_OSABI_CUDA12: cubin->arch = header->e_flags & 0xffu; break;
-    default: return bad("unknown CUDA ABI");
+    case GC_OSABI_CUDA13:
+        cubin->arch = (header->e_flags >> 8) & 0xffu;
+        break;
+    case GC_OSABI_CUDA12:
+        cubin->arch = header->e_flags & 0xffu;
+        break;
+    default:
+        return bad("unknown CUDA ABI");
     }
     return cubin->arch ? GPUCHAR_OK : bad("no architecture in its flags");
 }
@@ -61,22 +62,17 @@ static gpuchar_status read_identity(gc_cubin *cubin, const Elf64_Ehdr *header) {
 gpuchar_status gc_cubin_open(const void *bytes, size_t size, gc_cubin *cubin) {
     memset(cubin, 0, sizeof *cubin);
     Elf64_Ehdr header;
-    if (!bytes || size < sizeof header)
-        return bad("shorter than an ELF header");
+    if (!bytes || size < sizeof header) return bad("shorter than an ELF header");
     memcpy(&header, bytes, sizeof header);
     cubin->bytes = bytes;
     cubin->size = size;
     const gpuchar_status status = read_identity(cubin, &header);
-    if (status)
-        return status;
-    if (header.e_shentsize < sizeof(Elf64_Shdr))
-        return bad("section headers are too small");
-    if (header.e_shnum == 0)
-        return bad("no sections");
+    if (status) return status;
+    if (header.e_shentsize < sizeof(Elf64_Shdr)) return bad("section headers are too small");
+    if (header.e_shnum == 0) return bad("no sections");
     if (!in_range(header.e_shoff, (uint64_t)header.e_shnum * header.e_shentsize, size))
         return bad("the section table lies outside the file");
-    if (header.e_shstrndx >= header.e_shnum)
-        return bad("no table of section names");
+    if (header.e_shstrndx >= header.e_shnum) return bad("no table of section names");
     cubin->section_offset = header.e_shoff;
     cubin->section_count = header.e_shnum;
     cubin->section_size = header.e_shentsize;
@@ -88,12 +84,10 @@ gpuchar_status gc_cubin_open(const void *bytes, size_t size, gc_cubin *cubin) {
 static bool find_section(const gc_cubin *cubin, const char *prefix, const char *name, Elf64_Shdr *section,
                          uint32_t *index) {
     Elf64_Shdr names;
-    if (!read_section(cubin, cubin->names_section, &names))
-        return false;
+    if (!read_section(cubin, cubin->names_section, &names)) return false;
     const size_t prefix_length = strlen(prefix);
     for (uint32_t i = 0; i < cubin->section_count; i++) {
-        if (!read_section(cubin, i, section))
-            return false;
+        if (!read_section(cubin, i, section)) return false;
         const char *found = string_at(cubin, &names, section->sh_name);
         if (found && strncmp(found, prefix, prefix_length) == 0 && strcmp(found + prefix_length, name) == 0) {
             *index = i;
@@ -105,8 +99,7 @@ static bool find_section(const gc_cubin *cubin, const char *prefix, const char *
 
 static bool find_symbols(const gc_cubin *cubin, Elf64_Shdr *symbols, Elf64_Shdr *names) {
     for (uint32_t i = 0; i < cubin->section_count; i++) {
-        if (!read_section(cubin, i, symbols) || symbols->sh_type != SHT_SYMTAB)
-            continue;
+        if (!read_section(cubin, i, symbols) || symbols->sh_type != SHT_SYMTAB) continue;
         return section_bytes(cubin, symbols) && symbols->sh_entsize >= sizeof(Elf64_Sym) &&
                read_section(cubin, symbols->sh_link, names);
     }
@@ -120,8 +113,7 @@ static bool find_symbols(const gc_cubin *cubin, Elf64_Shdr *symbols, Elf64_Shdr 
 static gpuchar_status find_extent(const gc_cubin *cubin, const char *kernel, uint32_t text_index, uint64_t text_size,
                                   uint64_t *start, uint64_t *end, const char **name) {
     Elf64_Shdr symbols, names;
-    if (!find_symbols(cubin, &symbols, &names))
-        return bad("no symbol table");
+    if (!find_symbols(cubin, &symbols, &names)) return bad("no symbol table");
     const uint64_t count = symbols.sh_size / symbols.sh_entsize;
     bool found = false;
     for (int pass = 0; pass < 2; pass++) {
@@ -130,12 +122,10 @@ static gpuchar_status find_extent(const gc_cubin *cubin, const char *kernel, uin
         for (uint64_t i = 0; i < count; i++) {
             Elf64_Sym symbol;
             memcpy(&symbol, cubin->bytes + symbols.sh_offset + i * symbols.sh_entsize, sizeof symbol);
-            if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx != text_index)
-                continue;
+            if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx != text_index) continue;
             if (pass == 0 && !found) {
                 const char *text = string_at(cubin, &names, symbol.st_name);
-                if (!text || strcmp(text, kernel) != 0)
-                    continue;
+                if (!text || strcmp(text, kernel) != 0) continue;
                 found = true;
                 *name = text;
                 *start = symbol.st_value;
@@ -160,18 +150,15 @@ gpuchar_status gc_cubin_function(const gc_cubin *cubin, const char *kernel, gc_c
         return bad("the code section lies outside the file");
     uint64_t start = 0, end = 0;
     const gpuchar_status status = find_extent(cubin, kernel, index, text.sh_size, &start, &end, &code->name);
-    if (status)
-        return status;
+    if (status) return status;
     const uint64_t unit = cubin->arch >= 70 ? 16 : 8;
-    if (start % unit || end % unit)
-        return bad("a function is not a whole number of instructions");
+    if (start % unit || end % unit) return bad("a function is not a whole number of instructions");
     code->bytes = cubin->bytes + text.sh_offset + start;
     code->size = (size_t)(end - start);
     code->offset = start;
     code->arch = cubin->arch;
     if (find_section(cubin, ".nv.info.", kernel, &info, &info_index)) {
-        if (!section_bytes(cubin, &info))
-            return bad("the kernel's attributes lie outside the file");
+        if (!section_bytes(cubin, &info)) return bad("the kernel's attributes lie outside the file");
         code->info = cubin->bytes + info.sh_offset;
         code->info_size = (size_t)info.sh_size;
     }
@@ -190,11 +177,9 @@ static size_t targets_in(const uint8_t *payload, size_t size, uint64_t pc, uint6
     while (size - at >= 12) {
         const uint32_t record_pc = read_u32(payload + at), count = read_u32(payload + at + 8);
         at += 12;
-        if (count > (size - at) / 4)
-            return 0;
+        if (count > (size - at) / 4) return 0;
         if (record_pc == pc) {
-            for (size_t i = 0; i < count && i < capacity; i++)
-                targets[i] = read_u32(payload + at + 4 * i);
+            for (size_t i = 0; i < count && i < capacity; i++) targets[i] = read_u32(payload + at + 4 * i);
             return count;
         }
         at += (size_t)count * 4;
@@ -208,14 +193,11 @@ size_t gc_code_branch_targets(const gc_code *code, uint64_t pc, uint64_t *target
         const uint8_t format = code->info[at], attribute = code->info[at + 1];
         const size_t size = (size_t)code->info[at + 2] | (size_t)code->info[at + 3] << 8;
         at += 4;
-        if (format != GC_INFO_FORMAT_SIZED)
-            continue;
-        if (size > code->info_size - at)
-            return 0;
+        if (format != GC_INFO_FORMAT_SIZED) continue;
+        if (size > code->info_size - at) return 0;
         if (attribute == GC_INFO_BRANCH_TARGETS) {
             const size_t count = targets_in(code->info + at, size, pc, targets, capacity);
-            if (count)
-                return count;
+            if (count) return count;
         }
         at += size;
     }

@@ -12,8 +12,8 @@
 typedef struct gc_cubin {
     const uint8_t *bytes;
     size_t size;
-    uint32_t arch;   /* 90 for sm_90 */
-    uint32_t abi;    /* EI_ABIVERSION: 7 (CUDA 12) or 8 (CUDA 13) */
+    uint32_t arch; /* 90 for sm_90 */
+    uint32_t abi;  /* EI_ABIVERSION: 7 (CUDA 12) or 8 (CUDA 13) */
     uint64_t section_offset;
     uint32_t section_count;
     uint32_t section_size; /* of one header */
@@ -25,8 +25,8 @@ typedef struct gc_code {
     const char *name;
     const uint8_t *bytes;
     size_t size;
-    uint64_t offset;        /* of bytes[0] inside its section: branch targets count from the section's start */
-    const uint8_t *info;    /* payload of .nv.info.<kernel>, NULL when absent */
+    uint64_t offset;     /* of bytes[0] inside its section: branch targets count from the section's start */
+    const uint8_t *info; /* payload of .nv.info.<kernel>, NULL when absent */
     size_t info_size;
     uint32_t arch;
     uint32_t reserved;

@@ -45,14 +45,12 @@ static void decode_bra(const gc_code *code, gc_word word, gc_instruction *in) {
         in->uniform = !guarded(in);
     }
     /* .DIV and .CONV ask whether the warp is whole. */
-    if (in->condition >= 2)
-        in->conditional = true;
+    if (in->condition >= 2) in->conditional = true;
 }
 
 static void decode_call(const gc_code *code, gc_word word, gc_instruction *in) {
     in->kind = GC_OP_CALL;
-    if (in->opcode != 0x944)
-        return;
+    if (in->opcode != 0x944) return;
     in->target = branch_target(code, word, in->pc);
     /* sm_80 to sm_89 branch this way: without a return address, to a label of the same function. */
     if (gc_bits(word, 86, 86) && inside(code, in->target)) {
@@ -65,28 +63,64 @@ static void decode_barrier(gc_word word, gc_op_kind kind, gc_instruction *in) {
     in->kind = (uint8_t)kind;
     in->barrier = (uint8_t)gc_bits(word, 19, 16);
     in->barrier_class = (uint8_t)gc_bits(word, 73, 72);
-    if (kind == GC_OP_BSSY)
-        in->target = in->pc + 16 + gc_sign_extend(gc_bits(word, 63, 34), 30) * 4;
+    if (kind == GC_OP_BSSY) in->target = in->pc + 16 + gc_sign_extend(gc_bits(word, 63, 34), 30) * 4;
 }
 
 static void decode_control(const gc_code *code, gc_word word, gc_instruction *in) {
     switch (in->opcode) {
-    case 0x947: case 0x1947: case 0x1547: decode_bra(code, word, in); return;
-    case 0x944: case 0x344: case 0x1944: case 0x943: case 0x343: case 0xb43: case 0x1943:
+    case 0x947:
+    case 0x1947:
+    case 0x1547:
+        decode_bra(code, word, in);
+        return;
+    case 0x944:
+    case 0x344:
+    case 0x1944:
+    case 0x943:
+    case 0x343:
+    case 0xb43:
+    case 0x1943:
         decode_call(code, word, in);
         return;
-    case 0x945: decode_barrier(word, GC_OP_BSSY, in); return;
-    case 0x941: decode_barrier(word, GC_OP_BSYNC, in); return;
-    case 0x942: decode_barrier(word, GC_OP_BREAK, in); return;
-    case 0x949: case 0x1958: in->kind = GC_OP_INDIRECT; break;
-    case 0x94a: case 0x194a: case 0x154a: case 0xb4a: case 0x1b4a: case 0x174a: case 0x94c: case 0x1959:
+    case 0x945:
+        decode_barrier(word, GC_OP_BSSY, in);
+        return;
+    case 0x941:
+        decode_barrier(word, GC_OP_BSYNC, in);
+        return;
+    case 0x942:
+        decode_barrier(word, GC_OP_BREAK, in);
+        return;
+    case 0x949:
+    case 0x1958:
+        in->kind = GC_OP_INDIRECT;
+        break;
+    case 0x94a:
+    case 0x194a:
+    case 0x154a:
+    case 0xb4a:
+    case 0x1b4a:
+    case 0x174a:
+    case 0x94c:
+    case 0x1959:
         in->kind = GC_OP_JUMP;
         break;
-    case 0x950: case 0x1950: in->kind = GC_OP_RETURN; break;
-    case 0x94d: case 0x95b: in->kind = GC_OP_EXIT; break;
-    case 0x946: in->kind = GC_OP_YIELD; return;
-    case 0x918: in->kind = GC_OP_NOP; return;
-    default: return;
+    case 0x950:
+    case 0x1950:
+        in->kind = GC_OP_RETURN;
+        break;
+    case 0x94d:
+    case 0x95b:
+        in->kind = GC_OP_EXIT;
+        break;
+    case 0x946:
+        in->kind = GC_OP_YIELD;
+        return;
+    case 0x918:
+        in->kind = GC_OP_NOP;
+        return;
+    default:
+        return;
     }
     in->conditional = guarded(in) || has_second(in);
 }
@@ -96,19 +130,25 @@ static void decode_families(const gc_code *code, gc_word word, gc_instruction *i
     switch (in->opcode & 0x1ff) {
     case 0x148:
         in->kind = GC_OP_WARPSYNC;
-        if (code->arch >= 90 && gc_bits(word, 86, 85) == 2)
-            in->target = branch_target(code, word, in->pc);
+        if (code->arch >= 90 && gc_bits(word, 86, 85) == 2) in->target = branch_target(code, word, in->pc);
         break;
-    case 0x155: case 0x156: case 0x157:
+    case 0x155:
+    case 0x156:
+    case 0x157:
         in->kind = GC_OP_BMOV;
         break;
-    case 0x15d: in->kind = GC_OP_NANOSLEEP; break;
-    case 0x005: case 0x0cb: case 0x119: case 0x1c3:
-        in->special = (uint16_t)gc_bits(word, 79, 72);
-        if (in->special == GC_SR_CLOCK_LOW || in->special == GC_SR_CLOCK_HIGH)
-            in->kind = GC_OP_CLOCK;
+    case 0x15d:
+        in->kind = GC_OP_NANOSLEEP;
         break;
-    default: break;
+    case 0x005:
+    case 0x0cb:
+    case 0x119:
+    case 0x1c3:
+        in->special = (uint16_t)gc_bits(word, 79, 72);
+        if (in->special == GC_SR_CLOCK_LOW || in->special == GC_SR_CLOCK_HIGH) in->kind = GC_OP_CLOCK;
+        break;
+    default:
+        break;
     }
 }
 
@@ -134,14 +174,21 @@ static void decode_common(gc_word word, gc_instruction *in) {
  * that is not one.
  */
 static const char *mixed_precision(const gc_code *code, gc_word word, const gc_instruction *in) {
-    if (code->arch < 100 || !gc_bits(word, 81, 81))
-        return NULL;
+    if (code->arch < 100 || !gc_bits(word, 81, 81)) return NULL;
     switch (in->opcode) {
-    case 0x223: case 0x1c23: case 0x1e23: return "FHFMA";
-    case 0x221: case 0x1e21: return "FHADD";
-    case 0x1255: return "UFHFMA";
-    case 0x1254: return "UFHADD";
-    default: return NULL;
+    case 0x223:
+    case 0x1c23:
+    case 0x1e23:
+        return "FHFMA";
+    case 0x221:
+    case 0x1e21:
+        return "FHADD";
+    case 0x1255:
+        return "UFHFMA";
+    case 0x1254:
+        return "UFHADD";
+    default:
+        return NULL;
     }
 }
 

@@ -15,7 +15,7 @@ typedef enum gc_op_kind {
     GC_OP_JUMP,     /* JMP, JMX, JMXU */
     GC_OP_CALL,
     GC_OP_RETURN,
-    GC_OP_EXIT,     /* EXIT, KILL */
+    GC_OP_EXIT, /* EXIT, KILL */
     GC_OP_BSSY,
     GC_OP_BSYNC,
     GC_OP_BREAK,
@@ -24,7 +24,7 @@ typedef enum gc_op_kind {
     GC_OP_YIELD,
     GC_OP_NANOSLEEP,
     GC_OP_NOP,
-    GC_OP_CLOCK     /* CS2R, CS2UR, S2R or S2UR of the SM clock, either half */
+    GC_OP_CLOCK /* CS2R, CS2UR, S2R or S2UR of the SM clock, either half */
 } gc_op_kind;
 
 #define GC_NO_TARGET UINT64_MAX
@@ -35,13 +35,13 @@ typedef enum gc_op_kind {
 #define GC_SPECIAL_NONE 0xffff
 
 typedef struct gc_instruction {
-    uint64_t pc;       /* inside the section */
-    uint64_t target;   /* branch, BSSY, WARPSYNC.COLLECTIVE; GC_NO_TARGET: none */
-    uint16_t opcode;   /* bits [11:0] with bit 91 as bit 12 */
-    uint8_t kind;      /* gc_op_kind */
-    uint8_t guard;     /* predicate number, 7: PT */
+    uint64_t pc;     /* inside the section */
+    uint64_t target; /* branch, BSSY, WARPSYNC.COLLECTIVE; GC_NO_TARGET: none */
+    uint16_t opcode; /* bits [11:0] with bit 91 as bit 12 */
+    uint8_t kind;    /* gc_op_kind */
+    uint8_t guard;   /* predicate number, 7: PT */
     uint8_t guard_not;
-    uint8_t second;    /* second predicate of branches, EXIT, BREAK; 7: PT */
+    uint8_t second; /* second predicate of branches, EXIT, BREAK; 7: PT */
     uint8_t second_not;
     uint8_t condition; /* BRA: 0, 1 .U, 2 .DIV, 3 .CONV */
     uint8_t barrier;
@@ -52,25 +52,25 @@ typedef struct gc_instruction {
     uint8_t read_barrier;
     uint8_t wait_mask;
     uint8_t reuse;
-    bool conditional;  /* may fall through */
-    bool never;        /* guard is !PT: does nothing */
-    bool uniform;      /* cannot diverge by its form */
+    bool conditional;     /* may fall through */
+    bool never;           /* guard is !PT: does nothing */
+    bool uniform;         /* cannot diverge by its form */
     const char *mnemonic; /* base mnemonic; NULL: unknown opcode */
 
     /* Vector registers of the common arithmetic, moves and loads; what is not known is GC_REGISTER_NONE. */
     uint16_t destination;
-    uint16_t source_a;    /* of loads: the address */
-    uint16_t source_b;    /* of one-operand instructions: the operand */
+    uint16_t source_a; /* of loads: the address */
+    uint16_t source_b; /* of one-operand instructions: the operand */
     uint16_t source_c;
-    uint8_t destination_count;  /* registers written from `destination` on; 0: none known */
-    bool writes_known;          /* destination and destination_count say all that it writes in vector registers */
+    uint8_t destination_count; /* registers written from `destination` on; 0: none known */
+    bool writes_known;         /* destination and destination_count say all that it writes in vector registers */
     bool has_immediate;
-    bool immediate_is_b;        /* the immediate stands in the place of b, else of c */
-    bool zero_b, zero_c;        /* b or c is RZ or URZ */
+    bool immediate_is_b; /* the immediate stands in the place of b, else of c */
+    bool zero_b, zero_c; /* b or c is RZ or URZ */
     uint8_t reserved;
     uint32_t immediate;
-    uint16_t special;           /* CS2R, S2R ...: the special register; else GC_SPECIAL_NONE */
-    uint16_t access_bytes;      /* loads: bytes per thread; 0: not a load */
+    uint16_t special;      /* CS2R, S2R ...: the special register; else GC_SPECIAL_NONE */
+    uint16_t access_bytes; /* loads: bytes per thread; 0: not a load */
 } gc_instruction;
 
 /* The operand form: opcode bits [12:9], which say what stands in the places b and c. */

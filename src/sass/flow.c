@@ -6,8 +6,7 @@
 #define GC_TARGETS_MAX 4096 /* of one indirect branch, repeats included */
 
 uint32_t gc_flow_index(const gc_flow *flow, uint64_t pc) {
-    if (pc < flow->code_offset || (pc - flow->code_offset) % 16)
-        return UINT32_MAX;
+    if (pc < flow->code_offset || (pc - flow->code_offset) % 16) return UINT32_MAX;
     const uint64_t index = (pc - flow->code_offset) / 16;
     return index < flow->instruction_count ? (uint32_t)index : UINT32_MAX;
 }
@@ -19,7 +18,11 @@ uint32_t gc_flow_block_at(const gc_flow *flow, uint64_t pc) {
 
 static bool ends_block(const gc_instruction *in) {
     switch (in->kind) {
-    case GC_OP_BRANCH: case GC_OP_INDIRECT: case GC_OP_JUMP: case GC_OP_RETURN: case GC_OP_EXIT:
+    case GC_OP_BRANCH:
+    case GC_OP_INDIRECT:
+    case GC_OP_JUMP:
+    case GC_OP_RETURN:
+    case GC_OP_EXIT:
         return !in->never;
     case GC_OP_CLOCK:
         return true;
@@ -34,8 +37,7 @@ static gpuchar_status bad_target(const gc_instruction *in) {
 
 static gpuchar_status lead(const gc_flow *flow, const gc_instruction *in, uint64_t target, uint8_t *leaders) {
     const uint32_t index = gc_flow_index(flow, target);
-    if (index == UINT32_MAX)
-        return bad_target(in);
+    if (index == UINT32_MAX) return bad_target(in);
     leaders[index] = 1;
     return GPUCHAR_OK;
 }
@@ -52,10 +54,8 @@ static gpuchar_status mark_leaders(const gc_code *code, const gc_flow *flow, uin
     leaders[0] = 1;
     for (uint32_t i = 0; i < flow->instruction_count; i++) {
         const gc_instruction *in = &flow->instructions[i];
-        if (!ends_block(in))
-            continue;
-        if (i + 1 < flow->instruction_count)
-            leaders[i + 1] = 1;
+        if (!ends_block(in)) continue;
+        if (i + 1 < flow->instruction_count) leaders[i + 1] = 1;
         gpuchar_status status = GPUCHAR_OK;
         size_t count = 0;
         if (in->kind == GC_OP_CLOCK)
@@ -64,18 +64,15 @@ static gpuchar_status mark_leaders(const gc_code *code, const gc_flow *flow, uin
             status = lead(flow, in, in->target, leaders);
         else if (in->kind == GC_OP_INDIRECT)
             status = read_targets(code, in, targets, &count);
-        for (size_t t = 0; !status && t < count; t++)
-            status = lead(flow, in, targets[t], leaders);
-        if (status)
-            return status;
+        for (size_t t = 0; !status && t < count; t++) status = lead(flow, in, targets[t], leaders);
+        if (status) return status;
     }
     return GPUCHAR_OK;
 }
 
 static void make_blocks(gc_flow *flow, const uint8_t *leaders) {
     for (uint32_t i = 0; i < flow->instruction_count; i++) {
-        if (leaders[i])
-            flow->blocks[flow->block_count++].first = i;
+        if (leaders[i]) flow->blocks[flow->block_count++].first = i;
         flow->block_of[i] = flow->block_count - 1;
         flow->blocks[flow->block_count - 1].count++;
     }
@@ -83,13 +80,11 @@ static void make_blocks(gc_flow *flow, const uint8_t *leaders) {
 
 static gpuchar_status add_successor(gc_flow *flow, gc_block *block, uint32_t successor) {
     for (uint32_t i = 0; i < block->successor_count; i++)
-        if (flow->successors[block->successor + i] == successor)
-            return GPUCHAR_OK;
+        if (flow->successors[block->successor + i] == successor) return GPUCHAR_OK;
     if (flow->successor_count == flow->successor_capacity) {
         const uint32_t capacity = flow->successor_capacity ? flow->successor_capacity * 2 : 256;
         uint32_t *grown = realloc(flow->successors, capacity * sizeof *grown);
-        if (!grown)
-            return gc_fail_memory(capacity * sizeof *grown);
+        if (!grown) return gc_fail_memory(capacity * sizeof *grown);
         flow->successors = grown;
         flow->successor_capacity = capacity;
     }
@@ -123,8 +118,7 @@ static gpuchar_status link_block(const gc_code *code, gc_flow *flow, uint64_t *t
 }
 
 void gc_flow_mark(const gc_flow *flow, uint32_t from, uint32_t without, uint8_t *marks, uint32_t *stack) {
-    if (from == without || marks[from])
-        return;
+    if (from == without || marks[from]) return;
     uint32_t depth = 0;
     marks[from] = 1;
     stack[depth++] = from;
@@ -132,8 +126,7 @@ void gc_flow_mark(const gc_flow *flow, uint32_t from, uint32_t without, uint8_t 
         const gc_block *block = &flow->blocks[stack[--depth]];
         for (uint32_t i = 0; i < block->successor_count; i++) {
             const uint32_t next = flow->successors[block->successor + i];
-            if (next == without || marks[next])
-                continue;
+            if (next == without || marks[next]) continue;
             marks[next] = 1;
             stack[depth++] = next;
         }
@@ -146,8 +139,7 @@ static gpuchar_status mark_reachable(gc_flow *flow) {
     gpuchar_status status = GPUCHAR_OK;
     if (marks && stack) {
         gc_flow_mark(flow, 0, GC_FLOW_NO_BLOCK, marks, stack);
-        for (uint32_t i = 0; i < flow->block_count; i++)
-            flow->blocks[i].reachable = marks[i] != 0;
+        for (uint32_t i = 0; i < flow->block_count; i++) flow->blocks[i].reachable = marks[i] != 0;
     } else {
         status = gc_fail_memory(flow->block_count * (sizeof *stack + 1));
     }
@@ -157,14 +149,11 @@ static gpuchar_status mark_reachable(gc_flow *flow) {
 }
 
 static gpuchar_status build(const gc_code *code, gc_flow *flow, uint64_t *targets, uint8_t *leaders) {
-    for (uint32_t i = 0; i < flow->instruction_count; i++)
-        gc_decode(code, (size_t)i * 16, &flow->instructions[i]);
+    for (uint32_t i = 0; i < flow->instruction_count; i++) gc_decode(code, (size_t)i * 16, &flow->instructions[i]);
     gpuchar_status status = mark_leaders(code, flow, targets, leaders);
-    if (status)
-        return status;
+    if (status) return status;
     make_blocks(flow, leaders);
-    for (uint32_t i = 0; i < flow->block_count && !status; i++)
-        status = link_block(code, flow, targets, i);
+    for (uint32_t i = 0; i < flow->block_count && !status; i++) status = link_block(code, flow, targets, i);
     return status ? status : mark_reachable(flow);
 }
 
@@ -189,8 +178,7 @@ gpuchar_status gc_flow_build(const gc_code *code, gc_flow *flow) {
         status = gc_fail_memory(count * sizeof *flow->instructions);
     free(leaders);
     free(targets);
-    if (status)
-        gc_flow_free(flow);
+    if (status) gc_flow_free(flow);
     return status;
 }
 

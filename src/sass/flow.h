@@ -11,7 +11,7 @@
  * here (EXIT, RET, a jump out), guarded or not.
  */
 typedef struct gc_block {
-    uint32_t first;     /* instruction index */
+    uint32_t first; /* instruction index */
     uint32_t count;
     uint32_t successor; /* index into gc_flow.successors; distinct, the block that follows in layout last */
     uint32_t successor_count;

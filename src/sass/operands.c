@@ -32,22 +32,70 @@ typedef enum shape {
 
 static shape shape_of(uint32_t arch, uint16_t low) {
     switch (low) {
-    case 0x00b: case 0x00c: case 0x01c: /* FSETP, ISETP, PLOP3 */
-    case 0x082: case 0x08c: case 0x090: case 0x092: case 0x099: /* UMOV, UISETP, UIADD3, ULOP3, USHF */
-    case 0x0b9: case 0x1ac: case 0x0ca: case 0x0cb: case 0x1c3: /* ULDC, LDCU, R2UR, CS2UR, S2UR */
-    case 0x118: case 0x141: case 0x142: case 0x145: case 0x147: case 0x149: case 0x158: /* NOP, barriers, branches */
-    case 0x148: case 0x14d: case 0x146: case 0x186: return SHAPE_NONE; /* WARPSYNC, EXIT, YIELD, STG */
-    case 0x002: case 0x108: return SHAPE_UNARY; /* MOV, MUFU */
-    case 0x020: case 0x021: case 0x036: return SHAPE_TWO; /* FMUL, FADD, VIADD */
-    case 0x010: case 0x023: case 0x024: case 0x027: return SHAPE_THREE; /* IADD3, FFMA, IMAD, IMAD.HI */
-    case 0x025: return SHAPE_WIDE; /* IMAD.WIDE */
-    case 0x181: case 0x182: case 0x183: case 0x184: return SHAPE_LOAD; /* LDG, LDC, LDL, LDS */
-    case 0x005: return SHAPE_CLOCK; /* CS2R */
-    case 0x007: case 0x011: case 0x012: case 0x016: case 0x017: case 0x019: /* SEL, LEA, LOP3, PRMT, IMNMX, SHF */
-    case 0x045: case 0x046: case 0x048: case 0x106: case 0x119: return SHAPE_WRITE; /* I2FP, VI(ADD)MNMX, I2F, S2R */
-    case 0x031: return SHAPE_WRITE; /* HFMA2 */
-    case 0x035: return arch < 100 ? SHAPE_WRITE : SHAPE_UNKNOWN; /* HFMA2.MMA, later IADD.64 */
-    default: return SHAPE_UNKNOWN;
+    case 0x00b:
+    case 0x00c:
+    case 0x01c: /* FSETP, ISETP, PLOP3 */
+    case 0x082:
+    case 0x08c:
+    case 0x090:
+    case 0x092:
+    case 0x099: /* UMOV, UISETP, UIADD3, ULOP3, USHF */
+    case 0x0b9:
+    case 0x1ac:
+    case 0x0ca:
+    case 0x0cb:
+    case 0x1c3: /* ULDC, LDCU, R2UR, CS2UR, S2UR */
+    case 0x118:
+    case 0x141:
+    case 0x142:
+    case 0x145:
+    case 0x147:
+    case 0x149:
+    case 0x158: /* NOP, barriers, branches */
+    case 0x148:
+    case 0x14d:
+    case 0x146:
+    case 0x186:
+        return SHAPE_NONE; /* WARPSYNC, EXIT, YIELD, STG */
+    case 0x002:
+    case 0x108:
+        return SHAPE_UNARY; /* MOV, MUFU */
+    case 0x020:
+    case 0x021:
+    case 0x036:
+        return SHAPE_TWO; /* FMUL, FADD, VIADD */
+    case 0x010:
+    case 0x023:
+    case 0x024:
+    case 0x027:
+        return SHAPE_THREE; /* IADD3, FFMA, IMAD, IMAD.HI */
+    case 0x025:
+        return SHAPE_WIDE; /* IMAD.WIDE */
+    case 0x181:
+    case 0x182:
+    case 0x183:
+    case 0x184:
+        return SHAPE_LOAD; /* LDG, LDC, LDL, LDS */
+    case 0x005:
+        return SHAPE_CLOCK; /* CS2R */
+    case 0x007:
+    case 0x011:
+    case 0x012:
+    case 0x016:
+    case 0x017:
+    case 0x019: /* SEL, LEA, LOP3, PRMT, IMNMX, SHF */
+    case 0x045:
+    case 0x046:
+    case 0x048:
+    case 0x106:
+    case 0x119:
+        return SHAPE_WRITE; /* I2FP, VI(ADD)MNMX, I2F, S2R */
+    case 0x031:
+        return SHAPE_WRITE; /* HFMA2 */
+    case 0x035:
+        return arch < 100 ? SHAPE_WRITE : SHAPE_UNKNOWN; /* HFMA2.MMA, later IADD.64 */
+    default:
+        return SHAPE_UNKNOWN;
     }
 }
 
@@ -95,7 +143,8 @@ static void decode_b_and_c(uint32_t arch, gc_word word, gc_instruction *in) {
         in->source_b = byte_at(word, 64);
         in->zero_c = is_uniform_zero(arch, word);
         break;
-    default: break;
+    default:
+        break;
     }
     in->zero_b = in->zero_b || in->source_b == GC_REGISTER_ZERO;
     in->zero_c = in->zero_c || in->source_c == GC_REGISTER_ZERO;
@@ -118,8 +167,7 @@ static void decode_load(gc_word word, gc_instruction *in) {
     static const uint8_t BYTES[8] = {1, 1, 2, 2, 4, 8, 16, 0};
     in->source_a = byte_at(word, 24);
     in->access_bytes = BYTES[gc_bits(word, 75, 73)];
-    if (in->destination_count && in->access_bytes > 4)
-        in->destination_count = (uint8_t)(in->access_bytes / 4);
+    if (in->destination_count && in->access_bytes > 4) in->destination_count = (uint8_t)(in->access_bytes / 4);
     in->writes_known = in->access_bytes != 0;
 }
 
@@ -132,24 +180,29 @@ static void write_registers(gc_word word, uint8_t count, gc_instruction *in) {
 void gc_decode_operands(uint32_t arch, gc_word word, gc_instruction *in) {
     in->destination = in->source_a = in->source_b = in->source_c = GC_REGISTER_NONE;
     const shape found = in->mnemonic ? shape_of(arch, in->opcode & 0x1ff) : SHAPE_UNKNOWN;
-    if (found == SHAPE_NONE)
-        in->writes_known = true;
-    if (found == SHAPE_UNKNOWN || found == SHAPE_NONE)
-        return;
+    if (found == SHAPE_NONE) in->writes_known = true;
+    if (found == SHAPE_UNKNOWN || found == SHAPE_NONE) return;
     write_registers(word, 1, in);
     switch (found) {
     case SHAPE_UNARY:
-        if (GC_FORM(in->opcode) == 1)
-            in->source_b = byte_at(word, 32);
+        if (GC_FORM(in->opcode) == 1) in->source_b = byte_at(word, 32);
         break;
-    case SHAPE_TWO: decode_two(arch, word, in); break;
-    case SHAPE_WIDE: write_registers(word, 2, in); /* fall through */
+    case SHAPE_TWO:
+        decode_two(arch, word, in);
+        break;
+    case SHAPE_WIDE:
+        write_registers(word, 2, in); /* fall through */
     case SHAPE_THREE:
         in->source_a = byte_at(word, 24);
         decode_b_and_c(arch, word, in);
         break;
-    case SHAPE_LOAD: decode_load(word, in); break;
-    case SHAPE_CLOCK: write_registers(word, gc_bits(word, 80, 80) ? 2 : 1, in); break;
-    default: break;
+    case SHAPE_LOAD:
+        decode_load(word, in);
+        break;
+    case SHAPE_CLOCK:
+        write_registers(word, gc_bits(word, 80, 80) ? 2 : 1, in);
+        break;
+    default:
+        break;
     }
 }

@@ -14,8 +14,8 @@ typedef struct attribute {
     size_t size; /* 4 or 8 */
 } attribute;
 
-#define ATTRIBUTE(id, member) {CU_DEVICE_ATTRIBUTE_##id, offsetof(gpuchar_device_info, member), \
-                               sizeof(((gpuchar_device_info *)0)->member)}
+#define ATTRIBUTE(id, member)                                                                                          \
+    { CU_DEVICE_ATTRIBUTE_##id, offsetof(gpuchar_device_info, member), sizeof(((gpuchar_device_info *)0)->member) }
 static const attribute attributes[] = {
     ATTRIBUTE(MULTIPROCESSOR_COUNT, sm_count),
     ATTRIBUTE(WARP_SIZE, warp_size),
@@ -37,8 +37,8 @@ static gpuchar_status read_attributes(gpuchar_session *session, gpuchar_device_i
     const gc_cuda *cuda = session->cuda;
     for (size_t i = 0; i < GC_COUNT(attributes); i++) {
         int value = 0;
-        gpuchar_status status = gc_cuda_check(
-            cuda, cuda->DeviceGetAttribute(&value, attributes[i].id, session->device), "cuDeviceGetAttribute");
+        gpuchar_status status = gc_cuda_check(cuda, cuda->DeviceGetAttribute(&value, attributes[i].id, session->device),
+                                              "cuDeviceGetAttribute");
         if (status) {
             return status;
         }
@@ -52,8 +52,7 @@ static gpuchar_status read_attributes(gpuchar_session *session, gpuchar_device_i
         }
     }
     size_t bytes = 0;
-    gpuchar_status status =
-        gc_cuda_check(cuda, cuda->DeviceTotalMem(&bytes, session->device), "cuDeviceTotalMem");
+    gpuchar_status status = gc_cuda_check(cuda, cuda->DeviceTotalMem(&bytes, session->device), "cuDeviceTotalMem");
     info->memory_bytes = bytes;
     return status;
 }
@@ -188,7 +187,8 @@ static gc_nvml_process *list_processes(gpuchar_session *session, unsigned int *c
     for (int i = 0; i < ATTEMPTS && capacity <= MOST; i++) {
         gc_nvml_process *list = calloc(capacity, sizeof *list);
         *count = capacity;
-        int result = list ? nvml->DeviceGetComputeRunningProcesses(session->nvml_device, count, list) : GC_NVML_NOT_SUPPORTED;
+        int result =
+            list ? nvml->DeviceGetComputeRunningProcesses(session->nvml_device, count, list) : GC_NVML_NOT_SUPPORTED;
         if (result == GC_NVML_SUCCESS && *count <= capacity) {
             return list;
         }

@@ -63,9 +63,10 @@ static gpuchar_status read_architecture(const char *text, gc_device_name *name) 
         return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "\"%.64s\" is not an architecture", text);
     }
     if (suffix[0]) {
-        gpuchar_status status = gc_fail(GPUCHAR_E_INVALID_ARGUMENT,
-                                        "\"%s\" names a variant of instructions, not a chip", text);
-        gc_hint("write \"%.*s\"; kernels that need the %c variant are compiled for it", (int)(3 + length), text, suffix[0]);
+        gpuchar_status status =
+            gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "\"%s\" names a variant of instructions, not a chip", text);
+        gc_hint("write \"%.*s\"; kernels that need the %c variant are compiled for it", (int)(3 + length), text,
+                suffix[0]);
         return status;
     }
     name->kind = GC_NAME_ARCHITECTURE;
@@ -99,6 +100,7 @@ gpuchar_status gc_device_name_read(const char *text, gc_device_name *name) {
         return GPUCHAR_OK;
     }
     gpuchar_status status = gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "\"%.64s\" does not name a device", text);
-    gc_hint("write \"0\", \"GPU-\" or \"MIG-\" with the whole UUID, a PCI id \"0000:01:00.0\", or \"sm_90\" to compile only");
+    gc_hint("write \"0\", \"GPU-\" or \"MIG-\" with the whole UUID, a PCI id \"0000:01:00.0\", or \"sm_90\" to compile "
+            "only");
     return status;
 }

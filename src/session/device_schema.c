@@ -18,8 +18,8 @@ static const gpuchar_field list_fields[] = {
     GC_FIELD_ANY(gpuchar_device_list_result, devices, STRUCT, GPUCHAR_FIELD_POINTED, &gc_schema_device_entry,
                  sizeof(gpuchar_device_entry), 0, (uint32_t)offsetof(gpuchar_device_list_result, device_count), "",
                  "the visible GPUs in the driver's order"),
-    GC_FIELD_ANY(gpuchar_device_list_result, device_count, U64, GPUCHAR_FIELD_COUNT, NULL, sizeof(size_t), 1, GC_NONE, "1",
-                 "number of visible GPUs"),
+    GC_FIELD_ANY(gpuchar_device_list_result, device_count, U64, GPUCHAR_FIELD_COUNT, NULL, sizeof(size_t), 1, GC_NONE,
+                 "1", "number of visible GPUs"),
 };
 const gpuchar_schema gc_schema_device_list_result =
     GC_SCHEMA(gpuchar_device_list_result, list_fields, 1, GC_NONE, "The GPUs the driver shows this process.");

@@ -14,8 +14,8 @@ static void write_uuid(const CUuuid *uuid, bool slice, char *to, size_t capacity
     unsigned char b[16];
     memcpy(b, uuid->bytes, sizeof b);
     snprintf(to, capacity, "%s-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
-             slice ? "MIG" : "GPU", b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13],
-             b[14], b[15]);
+             slice ? "MIG" : "GPU", b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12],
+             b[13], b[14], b[15]);
 }
 
 /* The driver writes the domain with four digits, NVML with eight. */
@@ -38,14 +38,14 @@ gpuchar_status gc_device_entry_read(const gc_cuda *cuda, CUdevice device, int or
         status = gc_cuda_check(cuda, cuda->DeviceGetUuid(&uuid, device), "cuDeviceGetUuid");
     }
     if (!status) {
-        status = gc_cuda_check(
-            cuda, cuda->DeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device),
-            "cuDeviceGetAttribute");
+        status =
+            gc_cuda_check(cuda, cuda->DeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device),
+                          "cuDeviceGetAttribute");
     }
     if (!status) {
-        status = gc_cuda_check(
-            cuda, cuda->DeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device),
-            "cuDeviceGetAttribute");
+        status =
+            gc_cuda_check(cuda, cuda->DeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device),
+                          "cuDeviceGetAttribute");
     }
     if (status) {
         memset(entry, 0, sizeof *entry);
@@ -106,7 +106,8 @@ gpuchar_status gc_device_find(const gc_cuda *cuda, const gc_device_name *name, C
     } else {
         status = gc_fail(GPUCHAR_E_DEVICE_NOT_FOUND, "there is no GPU %s", name->text);
     }
-    gc_hint("the driver shows this process %d GPU%s; gpuchar_device_list tells their names", count, count == 1 ? "" : "s");
+    gc_hint("the driver shows this process %d GPU%s; gpuchar_device_list tells their names", count,
+            count == 1 ? "" : "s");
     return status;
 }
 

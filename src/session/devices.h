@@ -7,8 +7,8 @@
 
 typedef struct gc_device_name {
     enum { GC_NAME_ORDINAL, GC_NAME_UUID, GC_NAME_PCI, GC_NAME_ARCHITECTURE } kind;
-    uint32_t number;           /* ordinal or architecture */
-    char text[48];             /* UUID or PCI id as in gpuchar_device_entry */
+    uint32_t number; /* ordinal or architecture */
+    char text[48];   /* UUID or PCI id as in gpuchar_device_entry */
 } gc_device_name;
 
 /* NULL reads as "0". E_INVALID_ARGUMENT with a hint. */

@@ -71,8 +71,8 @@ static gpuchar_status slot_end(slot *s, gpuchar_status status) {
     return status;
 }
 
-static void log_found(const gpuchar_runtime *runtime, const char *what, gpuchar_status status, const gc_library *library,
-                      uint32_t version) {
+static void log_found(const gpuchar_runtime *runtime, const char *what, gpuchar_status status,
+                      const gc_library *library, uint32_t version) {
     if (status) {
         gc_log_write(&runtime->log, GPUCHAR_LOG_INFO, "%s: %s", what, gpuchar_last_error()->message);
     } else {
@@ -198,7 +198,8 @@ static void destroy(gpuchar_runtime *r) {
     if (r->nvml_owner == getpid()) {
         r->nvml.Shutdown();
     }
-    slot *slots[] = {&r->cuda_slot, &r->cuda_init_slot, &r->nvrtc_slot, &r->cupti_slot, &r->nvml_slot, &r->nvml_init_slot};
+    slot *slots[] = {&r->cuda_slot,  &r->cuda_init_slot, &r->nvrtc_slot,
+                     &r->cupti_slot, &r->nvml_slot,      &r->nvml_init_slot};
     for (size_t i = 0; i < GC_COUNT(slots); i++) {
         gpuchar_error_free(slots[i]->error);
     }
@@ -287,8 +288,8 @@ gpuchar_status gpuchar_runtime_open(const gpuchar_runtime_options *options, gpuc
     }
     *runtime = NULL;
     gpuchar_runtime_options known;
-    gpuchar_status status = gc_options_read(options, &known, sizeof known, GC_SIZE_UP_TO(gpuchar_runtime_options, reserved),
-                                            "gpuchar_runtime_options");
+    gpuchar_status status = gc_options_read(
+        options, &known, sizeof known, GC_SIZE_UP_TO(gpuchar_runtime_options, reserved), "gpuchar_runtime_options");
     if (!status) {
         status = check_options(&known);
     }
@@ -304,7 +305,8 @@ void gpuchar_runtime_close(gpuchar_runtime *runtime) {
 /* ---- what was found */
 
 /* `version` by address: an argument would be read before the library is loaded. */
-static void tell(gpuchar_library_info *info, gpuchar_status status, const gc_library *library, const uint32_t *version) {
+static void tell(gpuchar_library_info *info, gpuchar_status status, const gc_library *library,
+                 const uint32_t *version) {
     info->status = status;
     const char *message = status ? gpuchar_last_error()->message : "";
     size_t length = strlen(message);

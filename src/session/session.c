@@ -44,8 +44,7 @@ static gpuchar_status open_compile_only(gpuchar_session *session, uint32_t archi
 
 static gpuchar_status check_context_device(gpuchar_session *session) {
     CUdevice device;
-    gpuchar_status status =
-        gc_cuda_check(session->cuda, session->cuda->CtxGetDevice(&device), "cuCtxGetDevice");
+    gpuchar_status status = gc_cuda_check(session->cuda, session->cuda->CtxGetDevice(&device), "cuCtxGetDevice");
     if (!status && device != session->device) {
         status = gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "the context belongs to another device than the session");
         gc_hint("name the device that the context was made on");
@@ -144,8 +143,8 @@ static gpuchar_status open_live(gpuchar_session *session, const gc_device_name *
     return status;
 }
 
-gpuchar_status gpuchar_session_open(gpuchar_runtime *runtime, const char *device, const gpuchar_session_options *options,
-                                    gpuchar_session **session) {
+gpuchar_status gpuchar_session_open(gpuchar_runtime *runtime, const char *device,
+                                    const gpuchar_session_options *options, gpuchar_session **session) {
     if (!session) {
         return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "session is NULL");
     }
@@ -154,8 +153,9 @@ gpuchar_status gpuchar_session_open(gpuchar_runtime *runtime, const char *device
     gc_device_name name;
     gpuchar_runtime *r = NULL;
     gpuchar_session *made = NULL;
-    gpuchar_status status = gc_options_read(options, &known, sizeof known,
-                                            GC_SIZE_UP_TO(gpuchar_session_options, progress_user), "gpuchar_session_options");
+    gpuchar_status status =
+        gc_options_read(options, &known, sizeof known, GC_SIZE_UP_TO(gpuchar_session_options, progress_user),
+                        "gpuchar_session_options");
     if (!status) {
         status = gc_device_name_read(device, &name);
     }
@@ -197,7 +197,8 @@ static void release_attachments(gpuchar_session *session) {
 /* A session whose opening failed half-way comes here too. */
 static void close_live(gpuchar_session *session) {
     gc_scope scope = {0};
-    session->device_gone = session->owner != getpid() || !session->context || gc_context_enter(session, &scope) != GPUCHAR_OK;
+    session->device_gone =
+        session->owner != getpid() || !session->context || gc_context_enter(session, &scope) != GPUCHAR_OK;
     release_attachments(session);
     if (!session->device_gone && session->stream) {
         session->cuda->StreamDestroy(session->stream);

@@ -14,7 +14,7 @@ typedef enum gc_session_kind { GC_SESSION_LIVE, GC_SESSION_COMPILE_ONLY, GC_SESS
 /* Something a higher layer keeps with the session (loaded modules, a recorded profile); freed at close, in reverse order. */
 typedef struct gc_attachment {
     struct gc_attachment *next;
-    const void *key;             /* address of a static: whose it is */
+    const void *key; /* address of a static: whose it is */
     void *value;
     /* The context is current, unless gc_session_device_gone(): then only host memory may be freed. */
     void (*release)(gpuchar_session *session, void *value);
@@ -27,23 +27,23 @@ typedef gpuchar_status (*gc_answer_function)(gpuchar_session *session, const cha
 struct gpuchar_session {
     gpuchar_runtime *runtime;
     gc_session_kind kind;
-    const gc_cuda *cuda;     /* live only */
-    const gc_nvml *nvml;     /* NULL when not there, or when it does not know the device */
+    const gc_cuda *cuda;        /* live only */
+    const gc_nvml *nvml;        /* NULL when not there, or when it does not know the device */
     gc_nvml_device nvml_device; /* the device or the MIG slice */
     gc_nvml_device nvml_gpu;    /* the whole GPU: clocks and power belong to it */
     CUdevice device;
     CUcontext context;
     bool owns_primary;
-    CUstream stream;         /* non-blocking */
-    uint32_t architecture;   /* 90 */
+    CUstream stream;       /* non-blocking */
+    uint32_t architecture; /* 90 */
     uint32_t sm_count;
-    gpuchar_device_info info; /* as at open */
+    gpuchar_device_info info;    /* as at open */
     gc_device_lock *device_lock; /* one per device and process */
     gpuchar_progress_function progress;
     void *progress_user;
     atomic_bool busy;
     atomic_bool cancel;
-    bool device_gone;        /* set by close in a forked child or on a dead context */
+    bool device_gone; /* set by close in a forked child or on a dead context */
     pid_t owner;
     gc_attachment *attachments;
     gc_answer_function answer; /* recorded only */

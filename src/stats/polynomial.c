@@ -37,8 +37,7 @@ static void rotate_in(triangle *t, gc_dd *row) {
             continue;
         }
         gc_dd *pivot = t->row[j];
-        gc_dd length =
-            gc_dd_sqrt(gc_dd_add(gc_dd_multiply(pivot[j], pivot[j]), gc_dd_multiply(row[j], row[j])));
+        gc_dd length = gc_dd_sqrt(gc_dd_add(gc_dd_multiply(pivot[j], pivot[j]), gc_dd_multiply(row[j], row[j])));
         gc_dd cosine = gc_dd_divide(pivot[j], length), sine = gc_dd_divide(row[j], length);
         for (size_t k = j; k <= t->terms; k++) {
             gc_dd up = gc_dd_add(gc_dd_multiply(cosine, pivot[k]), gc_dd_multiply(sine, row[k]));

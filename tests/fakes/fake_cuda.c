@@ -36,7 +36,8 @@ EXPORT int fake_cuda_depth(void) {
 }
 
 /* Weak, so that what is not defined below has the address NULL. */
-#define DECLARE(member, version, parameters) __attribute__((weak, visibility("hidden"))) CUresult fake_##member parameters;
+#define DECLARE(member, version, parameters)                                                                           \
+    __attribute__((weak, visibility("hidden"))) CUresult fake_##member parameters;
 GC_CUDA_FUNCTIONS(DECLARE)
 #undef DECLARE
 

@@ -8,8 +8,8 @@ enum { FAKE_DEVICES = 2 };
 
 typedef struct fake_cuda {
     /* set by tests; fake_cuda_reset restores the defaults */
-    int version;            /* 13000 */
-    int device_count;       /* FAKE_DEVICES */
+    int version;      /* 13000 */
+    int device_count; /* FAKE_DEVICES */
     CUresult init_result;
     CUresult sticky;        /* what calls on a context return; 0: it is alive */
     const char *missing;    /* a function the driver does not have */

@@ -68,6 +68,11 @@ static int failing_launch(void *user, size_t range, void *stream) {
     return 5;
 }
 
+/* A sanitizer is a profiler of its own. */
+static bool not_to_be_had(gpuchar_status status) {
+    return status == GPUCHAR_E_NO_PERMISSION || (!times_count() && status == GPUCHAR_E_PROFILER_ACTIVE);
+}
+
 static void bad_counters(gpuchar_session *session) {
     static const char *const unknown[] = {"sm__no_such_metric.sum"}, *const known[] = {"smsp__inst_executed.sum"};
     gpuchar_counters_options options = GPUCHAR_COUNTERS_OPTIONS_INIT;
@@ -77,12 +82,12 @@ static void bad_counters(gpuchar_session *session) {
     options.metric_count = 1;
     gpuchar_status status = gpuchar_counters_read(session, &options, &result);
     printf("%-24s %-28s %s\n", "unknown metric", gpuchar_status_name(status), gpuchar_last_error()->message);
-    CHECK(status == GPUCHAR_E_METRIC_UNKNOWN || status == GPUCHAR_E_NO_PERMISSION, "%d", status);
+    CHECK(status == GPUCHAR_E_METRIC_UNKNOWN || not_to_be_had(status), "%d", status);
     works(session, "an unknown metric");
     options.metrics = known;
     status = gpuchar_counters_read(session, &options, &result);
     printf("%-24s %-28s %s\n", "failing callback", gpuchar_status_name(status), gpuchar_last_error()->message);
-    CHECK(status == GPUCHAR_E_CALLBACK || status == GPUCHAR_E_NO_PERMISSION, "%d", status);
+    CHECK(status == GPUCHAR_E_CALLBACK || not_to_be_had(status), "%d", status);
     works(session, "a failing callback");
 }
 
@@ -106,7 +111,7 @@ static void cancelled(gpuchar_session *session) {
     pthread_join(thread, NULL);
     printf("cancel after 150 ms: %s after %.0f ms\n", gpuchar_status_name(status), took * 1e3);
     CHECK(status == GPUCHAR_E_CANCELLED, "%d", status);
-    if (times_count()) CHECK(took < 0.25, "%.3f s", took);
+    if (times_count()) CHECK(took < 0.2, "%.3f s", took);
     works(session, "a cancel");
     gpuchar_session_cancel(session);
     options = small_sweep();

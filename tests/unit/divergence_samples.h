@@ -31,8 +31,7 @@ static const char SMALL_TAIL[] = "  __syncwarp(); u64 t1 = clock64();\n"
 static char *small_source(const char *middle) {
     const size_t size = sizeof SMALL_HEAD + strlen(middle) + sizeof SMALL_TAIL;
     char *text = malloc(size);
-    if (text)
-        snprintf(text, size, "%s%s%s", SMALL_HEAD, middle, SMALL_TAIL);
+    if (text) snprintf(text, size, "%s%s%s", SMALL_HEAD, middle, SMALL_TAIL);
     return text;
 }
 
@@ -40,23 +39,26 @@ static char *small_source(const char *middle) {
 static char *sweep_source(int kind, int body) {
     char *prelude = read_kernel_text("prelude.cu"), *sweep = read_kernel_text("divergence_sweep.cu");
     char *text = prelude && sweep ? malloc(strlen(prelude) + strlen(sweep) + 128) : NULL;
-    if (text)
-        sprintf(text, "#define GPUCHAR_KIND %d\n#define GPUCHAR_BODY %d\n%s%s", kind, body, prelude, sweep);
+    if (text) sprintf(text, "#define GPUCHAR_KIND %d\n#define GPUCHAR_BODY %d\n%s%s", kind, body, prelude, sweep);
     free(prelude);
     free(sweep);
     return text;
 }
 
 static gc_divergence_claim claim_of(const char *kernel, const char *const *mnemonic, uint32_t paths, uint32_t body) {
-    return (gc_divergence_claim){.kernel = kernel, .mnemonics = mnemonic, .mnemonic_count = 1, .paths = paths,
-                                 .body = body, .uniform = paths == 1};
+    return (gc_divergence_claim){.kernel = kernel,
+                                 .mnemonics = mnemonic,
+                                 .mnemonic_count = 1,
+                                 .paths = paths,
+                                 .body = body,
+                                 .uniform = paths == 1};
 }
 
 /* A kernel whose words can be overwritten: instruction i of the flow is 16 bytes at code + 16 * i. */
 typedef struct patient {
     test_cubin cubin; /* a copy */
     uint8_t *code;
-    gc_flow flow; /* of the unspoiled code */
+    gc_flow flow;                       /* of the unspoiled code */
     uint32_t first_clock, second_clock; /* instruction indices */
 } patient;
 
@@ -70,8 +72,7 @@ static int patient_open(const test_cubin *original, const char *kernel, patient 
     open->cubin = (test_cubin){malloc(original->size), original->size};
     gc_cubin cubin;
     gc_code code;
-    if (!open->cubin.bytes)
-        return 1;
+    if (!open->cubin.bytes) return 1;
     memcpy(open->cubin.bytes, original->bytes, original->size);
     if (gc_cubin_open(open->cubin.bytes, original->size, &cubin) || gc_cubin_function(&cubin, kernel, &code) ||
         gc_flow_build(&code, &open->flow))
@@ -119,8 +120,7 @@ static uint32_t loop_block(const patient *open, uint32_t n) {
     for (uint32_t b = open->flow.block_of[open->first_clock]; b < open->flow.block_count; b++) {
         const gc_block *block = &open->flow.blocks[b];
         for (uint32_t i = 0; i < block->successor_count; i++)
-            if (open->flow.successors[block->successor + i] == b && n-- == 0)
-                return b;
+            if (open->flow.successors[block->successor + i] == b && n-- == 0) return b;
     }
     return GC_FLOW_NO_BLOCK;
 }
@@ -128,8 +128,7 @@ static uint32_t loop_block(const patient *open, uint32_t n) {
 /* The n-th instruction with this mnemonic from `first` on, UINT32_MAX when there is none before the second clock. */
 static uint32_t find_mnemonic(const patient *open, uint32_t first, const char *mnemonic, uint32_t n) {
     for (uint32_t i = first; i < open->second_clock; i++)
-        if (strcmp(open->flow.instructions[i].mnemonic, mnemonic) == 0 && n-- == 0)
-            return i;
+        if (strcmp(open->flow.instructions[i].mnemonic, mnemonic) == 0 && n-- == 0) return i;
     return UINT32_MAX;
 }
 

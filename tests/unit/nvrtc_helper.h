@@ -3,6 +3,7 @@
 #define GPUCHAR_TESTS_NVRTC_HELPER_H
 
 #include <dlfcn.h>
+#include <platform/nvrtc.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,18 +28,11 @@ typedef struct test_cubin {
     size_t size;
 } test_cubin;
 
+/* As the library itself finds it, with its builtins. */
 static void *nvrtc_open_library(void) {
-    static const char *const NAMES[] = {"/usr/local/cuda/lib64/libnvrtc.so", "libnvrtc.so", "libnvrtc.so.13",
-                                        "libnvrtc.so.12"};
-    const char *given = getenv("GPUCHAR_LIBNVRTC");
-    if (given && *given)
-        return dlopen(given, RTLD_NOW | RTLD_LOCAL);
-    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
-        void *library = dlopen(NAMES[i], RTLD_NOW | RTLD_LOCAL);
-        if (library)
-            return library;
-    }
-    return NULL;
+    static gc_nvrtc found;
+    if (!found.library.handle && gc_nvrtc_load(NULL, 0, &found) != GPUCHAR_OK) return NULL;
+    return found.library.handle;
 }
 
 /* 0: NVRTC is there. The library stays open until the process ends. */
@@ -47,9 +41,8 @@ static int nvrtc_helper_open(nvrtc_helper *helper) {
     int (*count)(int *) = NULL;
     int (*list)(int *) = NULL;
     helper->library = nvrtc_open_library();
-    if (!helper->library)
-        return 1;
-    /* ISO C has no cast from void * to a function; POSIX's dlsym is used through the pointer's bytes. */
+    if (!helper->library) return 1;
+        /* ISO C has no cast from void * to a function; POSIX's dlsym is used through the pointer's bytes. */
 #define NVRTC_TAKE(field, name) *(void **)&(field) = dlsym(helper->library, name)
     NVRTC_TAKE(helper->create, "nvrtcCreateProgram");
     NVRTC_TAKE(helper->compile, "nvrtcCompileProgram");
@@ -71,8 +64,7 @@ static void nvrtc_print_log(const nvrtc_helper *helper, void *program) {
     size_t size = 0;
     helper->log_size(program, &size);
     char *log = calloc(size + 1, 1);
-    if (log && !helper->log(program, log))
-        fprintf(stderr, "%s\n", log);
+    if (log && !helper->log(program, log)) fprintf(stderr, "%s\n", log);
     free(log);
 }
 
@@ -83,8 +75,7 @@ static test_cubin nvrtc_compile(const nvrtc_helper *helper, const char *source, 
     char target[48];
     snprintf(target, sizeof target, "--gpu-architecture=sm_%d", arch);
     const char *const options[] = {target, "--std=c++17"};
-    if (helper->create(&program, source, "kernel.cu", 0, NULL, NULL))
-        return made;
+    if (helper->create(&program, source, "kernel.cu", 0, NULL, NULL)) return made;
     if (helper->compile(program, 2, options))
         nvrtc_print_log(helper, program);
     else if (!helper->cubin_size(program, &made.size) && (made.bytes = malloc(made.size)) != NULL)
@@ -98,11 +89,9 @@ static char *read_kernel_text(const char *name) {
     char path[1024];
     snprintf(path, sizeof path, "%s/src/kernels/%s", GPUCHAR_SOURCE_DIR, name);
     FILE *file = fopen(path, "rb");
-    if (!file)
-        return NULL;
+    if (!file) return NULL;
     char *text = calloc(1, 1 << 20);
-    if (text && fread(text, 1, (1 << 20) - 1, file) == 0)
-        text[0] = 0;
+    if (text && fread(text, 1, (1 << 20) - 1, file) == 0) text[0] = 0;
     fclose(file);
     return text;
 }

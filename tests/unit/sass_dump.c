@@ -45,8 +45,7 @@ static void print_instruction(const gc_instruction *in) {
 
 static void *read_file(const char *path, size_t *size) {
     FILE *file = fopen(path, "rb");
-    if (!file)
-        return NULL;
+    if (!file) return NULL;
     fseek(file, 0, SEEK_END);
     const long length = ftell(file);
     rewind(file);

@@ -25,8 +25,7 @@ typedef struct image {
 
 static uint32_t name_offset(const char *table, size_t size, const char *name) {
     for (size_t i = 1; i + strlen(name) < size; i++)
-        if (table[i - 1] == 0 && strcmp(table + i, name) == 0)
-            return (uint32_t)i;
+        if (table[i - 1] == 0 && strcmp(table + i, name) == 0) return (uint32_t)i;
     return 0;
 }
 
@@ -93,15 +92,11 @@ static gpuchar_status use(const void *bytes, size_t size) {
     gc_cubin cubin;
     gc_code code;
     gpuchar_status status = gc_cubin_open(bytes, size, &cubin);
-    if (!status)
-        status = gc_cubin_function(&cubin, "kernel", &code);
-    if (status)
-        return status;
+    if (!status) status = gc_cubin_function(&cubin, "kernel", &code);
+    if (status) return status;
     volatile uint8_t sum = 0;
-    for (size_t i = 0; i < code.size; i++)
-        sum = (uint8_t)(sum + code.bytes[i]);
-    for (size_t i = 0; i < code.info_size; i++)
-        sum = (uint8_t)(sum + code.info[i]);
+    for (size_t i = 0; i < code.size; i++) sum = (uint8_t)(sum + code.bytes[i]);
+    for (size_t i = 0; i < code.info_size; i++) sum = (uint8_t)(sum + code.info[i]);
     uint64_t targets[2];
     gc_code_branch_targets(&code, 0x10, targets, 2);
     gc_code_branch_targets(&code, 0x20, targets, 2);
@@ -114,7 +109,8 @@ static void test_reads_both_abis(void **state) {
     const struct {
         uint8_t os_abi;
         uint32_t flags, arch, abi;
-    } cases[] = {{0x41, 0x06005a02, 90, 8}, {0x33, 0x005a055a, 90, 7}, {0x41, 0x06007802, 120, 8}, {0x33, 0x00500550, 80, 7}};
+    } cases[] = {
+        {0x41, 0x06005a02, 90, 8}, {0x33, 0x005a055a, 90, 7}, {0x41, 0x06007802, 120, 8}, {0x33, 0x00500550, 80, 7}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         image made = make_image(cases[i].os_abi, cases[i].flags);
         gc_cubin cubin;

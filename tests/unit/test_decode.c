@@ -17,7 +17,8 @@ static gc_instruction decode_at(uint32_t arch, word given, size_t index) {
     static word code_words[64];
     memset(code_words, 0, sizeof code_words);
     code_words[index] = given;
-    const gc_code code = {.name = "kernel", .bytes = (const uint8_t *)code_words, .size = sizeof code_words, .arch = arch};
+    const gc_code code = {
+        .name = "kernel", .bytes = (const uint8_t *)code_words, .size = sizeof code_words, .arch = arch};
     gc_instruction in;
     gc_decode(&code, index * 16, &in);
     return in;
@@ -149,16 +150,16 @@ static void check_registers(uint32_t arch, word given, uint16_t d, uint16_t a, u
 static void test_operands(void **state) {
     (void)state;
     const uint16_t none = GC_REGISTER_NONE;
-    check_registers(90, arithmetic(0x223, 10, 7, 9, 4), 10, 7, 9, 4);      /* FFMA R10, R7, R9, R4 */
-    check_registers(90, arithmetic(0x423, 10, 7, 0x3f, 9), 10, 7, 9, none); /* FFMA R10, R7, R9, immediate */
-    check_registers(75, arithmetic(0x623, 10, 7, 0, 9), 10, 7, 9, none);    /* FFMA R10, R7, R9, constant */
-    check_registers(90, arithmetic(0x823, 10, 7, 0x3f, 9), 10, 7, none, 9); /* FFMA R10, R7, immediate, R9 */
-    check_registers(90, arithmetic(0x1c23, 10, 7, 5, 9), 10, 7, none, 9);   /* FFMA R10, R7, UR5, R9 */
-    check_registers(90, arithmetic(0x1e23, 10, 7, 5, 9), 10, 7, 9, none);   /* FFMA R10, R7, R9, UR5 */
-    check_registers(90, arithmetic(0x308, 3, 0, 8, 0), 3, none, 8, none);   /* MUFU R3, R8 */
-    check_registers(120, arithmetic(0x1d08, 3, 0, 4, 0), 3, none, none, none); /* MUFU R3, UR4 */
-    check_registers(90, arithmetic(0x221, 3, 8, 9, 0), 3, 8, 9, none);      /* FADD R3, R8, R9 */
-    check_registers(90, arithmetic(0x421, 3, 8, 9, 0), 3, 8, none, none);   /* FADD R3, R8, immediate */
+    check_registers(90, arithmetic(0x223, 10, 7, 9, 4), 10, 7, 9, 4);                /* FFMA R10, R7, R9, R4 */
+    check_registers(90, arithmetic(0x423, 10, 7, 0x3f, 9), 10, 7, 9, none);          /* FFMA R10, R7, R9, immediate */
+    check_registers(75, arithmetic(0x623, 10, 7, 0, 9), 10, 7, 9, none);             /* FFMA R10, R7, R9, constant */
+    check_registers(90, arithmetic(0x823, 10, 7, 0x3f, 9), 10, 7, none, 9);          /* FFMA R10, R7, immediate, R9 */
+    check_registers(90, arithmetic(0x1c23, 10, 7, 5, 9), 10, 7, none, 9);            /* FFMA R10, R7, UR5, R9 */
+    check_registers(90, arithmetic(0x1e23, 10, 7, 5, 9), 10, 7, 9, none);            /* FFMA R10, R7, R9, UR5 */
+    check_registers(90, arithmetic(0x308, 3, 0, 8, 0), 3, none, 8, none);            /* MUFU R3, R8 */
+    check_registers(120, arithmetic(0x1d08, 3, 0, 4, 0), 3, none, none, none);       /* MUFU R3, UR4 */
+    check_registers(90, arithmetic(0x221, 3, 8, 9, 0), 3, 8, 9, none);               /* FADD R3, R8, R9 */
+    check_registers(90, arithmetic(0x421, 3, 8, 9, 0), 3, 8, none, none);            /* FADD R3, R8, immediate */
     const gc_instruction move = decode_at(80, arithmetic(0x624, 3, 255, 0, 255), 0); /* IMAD.MOV.U32 R3, RZ, RZ, c[] */
     assert_int_equal(move.source_a, GC_REGISTER_ZERO);
     assert_true(move.zero_b);
@@ -204,12 +205,14 @@ static void test_mnemonics(void **state) {
         uint16_t opcode;
         const char *name;
     } known[] = {
-        {75, 0x223, "FFMA"},   {121, 0x1c23, "FFMA"}, {80, 0x224, "IMAD"},   {90, 0x308, "MUFU"},  {90, 0x1981, "LDG"},
-        {75, 0x381, "LDG"},    {90, 0xab9, "ULDC"},   {120, 0x17ac, "LDCU"}, {90, 0xb82, "LDC"},   {90, 0x919, "S2R"},
-        {90, 0x9c3, "S2UR"},   {90, 0x1890, "UIADD3"}, {90, 0x810, "IADD3"}, {90, 0x80c, "ISETP"}, {90, 0x1c02, "MOV"},
-        {100, 0x128c, "UISETP"}, {90, 0x882, "UMOV"}, {80, 0x435, "HFMA2"},  {120, 0x1c35, "IADD"}, {90, 0x836, "VIADD"},
-        {80, 0x817, "IMNMX"},  {90, 0x848, "VIMNMX"}, {90, 0x446, "VIADDMNMX"}, {120, 0x8cb, "CS2UR"}, {90, 0x2ca, "R2UR"},
-        {75, 0x98e, "RED"},    {90, 0x98e, "REDG"},   {120, 0x1454, "UFADD"}, {90, 0x1986, "STG"}, {90, 0x983, "LDL"},
+        {75, 0x223, "FFMA"},  {121, 0x1c23, "FFMA"}, {80, 0x224, "IMAD"},      {90, 0x308, "MUFU"},
+        {90, 0x1981, "LDG"},  {75, 0x381, "LDG"},    {90, 0xab9, "ULDC"},      {120, 0x17ac, "LDCU"},
+        {90, 0xb82, "LDC"},   {90, 0x919, "S2R"},    {90, 0x9c3, "S2UR"},      {90, 0x1890, "UIADD3"},
+        {90, 0x810, "IADD3"}, {90, 0x80c, "ISETP"},  {90, 0x1c02, "MOV"},      {100, 0x128c, "UISETP"},
+        {90, 0x882, "UMOV"},  {80, 0x435, "HFMA2"},  {120, 0x1c35, "IADD"},    {90, 0x836, "VIADD"},
+        {80, 0x817, "IMNMX"}, {90, 0x848, "VIMNMX"}, {90, 0x446, "VIADDMNMX"}, {120, 0x8cb, "CS2UR"},
+        {90, 0x2ca, "R2UR"},  {75, 0x98e, "RED"},    {90, 0x98e, "REDG"},      {120, 0x1454, "UFADD"},
+        {90, 0x1986, "STG"},  {90, 0x983, "LDL"},
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         const char *found = gc_mnemonic(known[i].arch, known[i].opcode);

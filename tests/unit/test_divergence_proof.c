@@ -20,8 +20,7 @@ static int setup(void **state) {
 static int teardown(void **state) {
     (void)state;
     for (int kind = 0; kind < KINDS; kind++)
-        for (int i = 0; i < 64; i++)
-            free(SWEEPS[kind][i].bytes);
+        for (int i = 0; i < 64; i++) free(SWEEPS[kind][i].bytes);
     return 0;
 }
 
@@ -44,8 +43,7 @@ static gc_divergence_proof prove(const test_cubin *cubin, const gc_divergence_cl
 }
 
 static void expect_proved(const gc_divergence_proof *proof, int arch) {
-    if (proof->status)
-        fail_msg("sm_%d: %s", arch, proof->reason);
+    if (proof->status) fail_msg("sm_%d: %s", arch, proof->reason);
 }
 
 static void expect_reason(const gc_divergence_proof *proof, int arch, const char *words) {
@@ -59,8 +57,7 @@ static int is_decoded(int arch) {
 
 static void test_own_kernel_on_every_architecture(void **state) {
     (void)state;
-    if (!HAVE_NVRTC)
-        skip();
+    if (!HAVE_NVRTC) skip();
     for (int i = 0; i < NVRTC.arch_count; i++) {
         for (int kind = 0; kind < KINDS && is_decoded(NVRTC.archs[i]); kind++) {
             const gc_divergence_claim claim = claim_of(SWEEP, &CHAINED[kind], 32, BODY);
@@ -84,14 +81,12 @@ static void test_own_kernel_on_every_architecture(void **state) {
 
 static void test_longer_bodies(void **state) {
     (void)state;
-    if (!HAVE_NVRTC)
-        skip();
+    if (!HAVE_NVRTC) skip();
     static const int BODIES[] = {128, 256, 512};
     for (int i = 0; i < NVRTC.arch_count; i++)
         for (size_t b = 0; b < 3; b++) {
             const int arch = NVRTC.archs[i], kind = (int)b % KINDS;
-            if (arch != 75 && arch != 90 && arch != 120)
-                continue;
+            if (arch != 75 && arch != 90 && arch != 120) continue;
             char *source = sweep_source(kind + 1, BODIES[b]);
             test_cubin made = nvrtc_compile(&NVRTC, source, arch);
             const gc_divergence_claim claim = claim_of(SWEEP, &CHAINED[kind], 32, (uint32_t)BODIES[b]);
@@ -105,8 +100,7 @@ static void test_longer_bodies(void **state) {
 /* A wrong claim about good code. */
 static void test_wrong_claims(void **state) {
     (void)state;
-    if (!HAVE_NVRTC)
-        skip();
+    if (!HAVE_NVRTC) skip();
     const int last = NVRTC.arch_count - 1, arch = NVRTC.archs[last];
     const test_cubin *cubin = sweep(0, last);
     static const char *const DFMA = "DFMA";
@@ -169,11 +163,9 @@ static void spoil_carried(patient *open, int kind) {
     const uint32_t block = loop_block(open, 20);
     uint32_t link = open->flow.blocks[block].first;
     const char *first = kind == 3 ? "FADD" : CHAINED[kind];
-    while (strcmp(open->flow.instructions[link].mnemonic, first) != 0)
-        link++;
+    while (strcmp(open->flow.instructions[link].mnemonic, first) != 0) link++;
     set_bits(open, link, 31, 24, 200);
-    if (kind < 2)
-        set_bits(open, link, 71, 64, 200);
+    if (kind < 2) set_bits(open, link, 71, 64, 200);
 }
 
 static void spoil_stall(patient *open, int kind) {
@@ -185,8 +177,7 @@ static uint32_t counter_of(const patient *open, uint32_t path) {
     const gc_block *block = &open->flow.blocks[loop_block(open, path)];
     for (uint32_t i = block->first; i < block->first + block->count; i++) {
         const char *name = open->flow.instructions[i].mnemonic;
-        if (strcmp(name, "IADD3") == 0 || strcmp(name, "VIADD") == 0)
-            return i;
+        if (strcmp(name, "IADD3") == 0 || strcmp(name, "VIADD") == 0) return i;
     }
     fail_msg("path %u counts by something else", path);
     return 0;
@@ -205,7 +196,8 @@ static void spoil_unknown(patient *open, int kind) {
 static void spoil_overwrite(patient *open, int kind) {
     const uint32_t counter = counter_of(open, 15), block = loop_block(open, 15);
     uint32_t live = 255;
-    for (uint32_t i = open->flow.blocks[block].first; i < open->flow.blocks[block].first + open->flow.blocks[block].count; i++)
+    for (uint32_t i = open->flow.blocks[block].first;
+         i < open->flow.blocks[block].first + open->flow.blocks[block].count; i++)
         if (strcmp(open->flow.instructions[i].mnemonic, CHAINED[kind]) == 0 && (i < counter || live == 255))
             live = open->flow.instructions[i].destination;
     const gc_instruction *first = &open->flow.instructions[open->flow.blocks[block].first];
@@ -244,8 +236,7 @@ static void spoil_third_clock(patient *open, int kind) {
 static uint32_t dispatch_branch(const patient *open) {
     for (uint32_t i = open->first_clock; i < open->second_clock; i++) {
         const gc_instruction *in = &open->flow.instructions[i];
-        if (in->kind == GC_OP_BRANCH && in->conditional && !in->uniform)
-            return i;
+        if (in->kind == GC_OP_BRANCH && in->conditional && !in->uniform) return i;
     }
     fail_msg("no dispatch");
     return 0;
@@ -264,8 +255,7 @@ static void spoil_uniform(patient *open, int kind) {
 static void spoil_bsync(patient *open, int kind) {
     (void)kind;
     uint32_t last = UINT32_MAX, n = 0;
-    for (uint32_t at; (at = find_mnemonic(open, open->first_clock, "BSYNC", n)) != UINT32_MAX; n++)
-        last = at;
+    for (uint32_t at; (at = find_mnemonic(open, open->first_clock, "BSYNC", n)) != UINT32_MAX; n++) last = at;
     set_nop(open, last);
 }
 
@@ -362,7 +352,8 @@ static void check_mutation(const mutation *spoiled, int kind, int arch_index) {
     const gc_divergence_proof proof = prove(&open.cubin, &claim);
     const char *at = strstr(spoiled->reason, "%s");
     if (at)
-        snprintf(reason, sizeof reason, "%.*s%s%s", (int)(at - spoiled->reason), spoiled->reason, CHAINED[kind], at + 2);
+        snprintf(reason, sizeof reason, "%.*s%s%s", (int)(at - spoiled->reason), spoiled->reason, CHAINED[kind],
+                 at + 2);
     else
         snprintf(reason, sizeof reason, "%s", spoiled->reason);
     patient_close(&open);
@@ -373,12 +364,10 @@ static void check_mutation(const mutation *spoiled, int kind, int arch_index) {
 
 static void test_mutations_are_caught(void **state) {
     (void)state;
-    if (!HAVE_NVRTC)
-        skip();
+    if (!HAVE_NVRTC) skip();
     for (int i = 0; i < NVRTC.arch_count; i++)
         for (int kind = 0; kind < KINDS && is_decoded(NVRTC.archs[i]); kind++)
-            for (size_t m = 0; m < sizeof MUTATIONS / sizeof MUTATIONS[0]; m++)
-                check_mutation(&MUTATIONS[m], kind, i);
+            for (size_t m = 0; m < sizeof MUTATIONS / sizeof MUTATIONS[0]; m++) check_mutation(&MUTATIONS[m], kind, i);
 }
 
 /* Texts between the clock reads of the small kernel, and what the proof must say (NULL: proved). */
@@ -400,11 +389,13 @@ static const text_case TEXTS[] = {
     {"if (path) { LOOP(EIGHT, 0) } else { LOOP(EIGHT, 1) }", NULL, 2, 8},
     {"LOOP(EIGHT, 0)", NULL, 1, 8},
     /* Two chains in turn: half the latency. */
-    {"if (path) { LOOP(ONE z = __fmaf_rn(z, a, b); ONE z = __fmaf_rn(z, a, b);, 0) } else { LOOP(ONE z = __fmaf_rn(z, a, b); "
+    {"if (path) { LOOP(ONE z = __fmaf_rn(z, a, b); ONE z = __fmaf_rn(z, a, b);, 0) } else { LOOP(ONE z = __fmaf_rn(z, "
+     "a, b); "
      "ONE z = __fmaf_rn(z, a, b);, 1) }",
      "is broken", 2, 4},
     /* One after the other is no divergence. */
-    {"if (path == 0) { LOOP(EIGHT, 0) } __syncwarp(); if (path == 1) { LOOP(EIGHT, 1) }", "leads into another path", 2, 8},
+    {"if (path == 0) { LOOP(EIGHT, 0) } __syncwarp(); if (path == 1) { LOOP(EIGHT, 1) }", "leads into another path", 2,
+     8},
     /* Both arms in one loop. */
     {"LOOP(if (path) { ONE } else { v = __fmaf_rn(v, b, a); } EIGHT, 0)", "", 2, 8},
     {"for (u32 j = 0; j < n; ++j) { if (path) { LOOP(EIGHT, 0) } else { LOOP(EIGHT, 1) } __syncwarp(); }",
@@ -414,8 +405,7 @@ static const text_case TEXTS[] = {
 
 static void test_small_kernels(void **state) {
     (void)state;
-    if (!HAVE_NVRTC)
-        skip();
+    if (!HAVE_NVRTC) skip();
     for (int i = 0; i < NVRTC.arch_count; i++)
         for (size_t t = 0; t < sizeof TEXTS / sizeof TEXTS[0] && is_decoded(NVRTC.archs[i]); t++) {
             char *source = small_source(TEXTS[t].middle);
@@ -435,8 +425,7 @@ static void test_small_kernels(void **state) {
 /* Whatever a byte of headers or code becomes: a verdict or an error, never a crash, and no proof of changed chains. */
 static void test_corrupted_kernels_never_crash(void **state) {
     (void)state;
-    if (!HAVE_NVRTC)
-        skip();
+    if (!HAVE_NVRTC) skip();
     const test_cubin *original = sweep(0, NVRTC.arch_count - 1);
     test_cubin copy = {malloc(original->size), original->size};
     assert_non_null(copy.bytes);
@@ -451,8 +440,7 @@ static void test_corrupted_kernels_never_crash(void **state) {
         copy.bytes[at] ^= mask;
         const gpuchar_status status = gc_prove_divergence(copy.bytes, copy.size, &claim, &proof);
         assert_true(status == GPUCHAR_OK || status == GPUCHAR_E_SASS_FORMAT || status == GPUCHAR_E_SASS_UNKNOWN);
-        if (status || proof.status)
-            assert_true(proof.status == status || proof.reason[0] != 0);
+        if (status || proof.status) assert_true(proof.status == status || proof.reason[0] != 0);
         copy.bytes[at] ^= mask;
     }
     free(copy.bytes);

@@ -16,8 +16,8 @@ static char folder[64];
 
 static int set_up(void **state) {
     (void)state;
-    static const char *const variables[] = {"GPUCHAR_LIBCUDA", "GPUCHAR_LIBNVRTC", "GPUCHAR_LIBCUPTI", "GPUCHAR_LIBNVML",
-                                            "GPUCHAR_LIBTEST"};
+    static const char *const variables[] = {"GPUCHAR_LIBCUDA", "GPUCHAR_LIBNVRTC", "GPUCHAR_LIBCUPTI",
+                                            "GPUCHAR_LIBNVML", "GPUCHAR_LIBTEST"};
     for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
         unsetenv(variables[i]);
     }

@@ -26,9 +26,10 @@ static gpuchar_session *open_fake(gpuchar_runtime *runtime, const char *device) 
 
 static void test_names(void **state) {
     (void)state;
-    static const char *const wrong[] = {"",      "x",          "-1",       "0x1",     "GPU-",  "GPU-1234", "MIG-GPU-1/2/3",
-                                        "sm_",   "sm_9",       "sm_90x",   "sm_90a",  "sm_f",  "01:00",    "01:00.00",
-                                        "0:1:2", "g:01:00.0",  "1 ",       "sm_90aa", "SM_90", "0000:01:00.0 "};
+    static const char *const wrong[] = {
+        "",      "x",         "-1",     "0x1",     "GPU-",  "GPU-1234",     "MIG-GPU-1/2/3",
+        "sm_",   "sm_9",      "sm_90x", "sm_90a",  "sm_f",  "01:00",        "01:00.00",
+        "0:1:2", "g:01:00.0", "1 ",     "sm_90aa", "SM_90", "0000:01:00.0 "};
     for (size_t i = 0; i < GC_COUNT(wrong); i++) {
         gpuchar_session *session = NULL;
         assert_failure(gpuchar_session_open(NULL, wrong[i], NULL, &session), GPUCHAR_E_INVALID_ARGUMENT);
@@ -70,7 +71,8 @@ static void test_open_by_each_name(void **state) {
         gpuchar_session_close(session);
         assert_nothing_held();
     }
-    static const char *const absent[] = {"2", "99999999999999", "GPU-01112131-4151-6171-8191-a1b1c1d1e1f1", "0001:01:00.0"};
+    static const char *const absent[] = {"2", "99999999999999", "GPU-01112131-4151-6171-8191-a1b1c1d1e1f1",
+                                         "0001:01:00.0"};
     for (size_t i = 0; i < GC_COUNT(absent); i++) {
         gpuchar_session *session = NULL;
         assert_failure(gpuchar_session_open(runtime, absent[i], NULL, &session), GPUCHAR_E_DEVICE_NOT_FOUND);
