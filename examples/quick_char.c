@@ -243,7 +243,8 @@ static void run_live(run *r) {
         run_without_gpu(r);
     } else if (status < 0) {
         complain("session");
-        r->worst = EXIT_EXPERIMENT;
+        /* What is not readable as a device is a typing error; a device that is not there is not. */
+        r->worst = status == GPUCHAR_E_INVALID_ARGUMENT ? EXIT_USAGE : EXIT_EXPERIMENT;
     } else {
         run_all(r);
     }
