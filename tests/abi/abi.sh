@@ -36,7 +36,10 @@ case $mode in
     }
     map_check() { "$cmake" -D "MAP=$1" -D "INCLUDE=$work/include/gpuchar" -P "$here/../../cmake/check_map.cmake"; }
     fresh
-    record "$work/include" && current "$work/include" && map_check "$map"
+    # Called one by one: in an && list a failure would not stop the script, and every plant below would "be caught".
+    record "$work/include"
+    current "$work/include" >/dev/null || { echo "the unchanged headers fail: nothing can be shown with them" >&2; exit 1; }
+    map_check "$map"
 
     plant stat.h 's/^( *)double mean;/\1double mean;\n\1double inserted;/'
     must_fail "an inserted field" record "$work/include"
