@@ -7,6 +7,7 @@
 #include <measure/range_counters.h>
 #include <measure/timing.h>
 #include <proof/proof.h>
+#include <stats/stats.h>
 #include <stdlib.h>
 
 #define PATHS 32
@@ -238,6 +239,20 @@ static void keep(gpuchar_divergence_sweep_result *result, double *cycles, uint32
     for (size_t i = 0; i < result->point_count; ++i) result->points[i].sample_offset = i * launches;
 }
 
+/* The SM clock of each launch; launches too short for the timer's steps say nothing. */
+static gpuchar_status reduce_clock(const gc_sample *samples, size_t count, gpuchar_divergence_sweep_result *result) {
+    double *clocks = malloc(3 * count * sizeof *clocks);
+    size_t known = 0;
+    if (!clocks) return gc_fail_memory(3 * count * sizeof *clocks);
+    for (size_t i = 0; i < count; ++i) {
+        if (samples[i].nanoseconds < 4000) continue;
+        clocks[known++] = (double)samples[i].cycles / (double)samples[i].nanoseconds * 1e9;
+    }
+    if (known) result->sm_clock_hz = gc_summarize(clocks, known, clocks + count, 0);
+    free(clocks);
+    return GPUCHAR_OK;
+}
+
 /* Reduces the samples: blocks of `launches`, the 32 paths first, then the points. */
 static gpuchar_status reduce(sweep *s, const gc_sample *samples) {
     gpuchar_divergence_sweep_result *result = s->result;
@@ -272,6 +287,7 @@ static gpuchar_status measure(sweep *s) {
     timing.samples = malloc(count * s->options->launches * sizeof *timing.samples);
     if (!timing.samples) return gc_fail_memory(count * s->options->launches * sizeof *timing.samples);
     gpuchar_status status = gc_measure(s->session, &s->slots, points, count, s->options->launches, &timing);
+    if (status == GPUCHAR_OK) status = reduce_clock(timing.samples, count * s->options->launches, s->result);
     if (status == GPUCHAR_OK) status = reduce(s, timing.samples);
     free(timing.samples);
     if (status != GPUCHAR_OK) return status;

@@ -62,6 +62,7 @@ static const gpuchar_field result_fields[] = {
                      "cycles of each launch, point after point"),
     GC_FIELD_COUNT(gpuchar_divergence_sweep_result, sample_count, U64, "number of samples"),
     GC_FIELD_STRUCT_ARRAY(gpuchar_divergence_sweep_result, paths, gc_schema_stat, "cycles", "each path alone"),
+    GC_FIELD_STRUCT(gpuchar_divergence_sweep_result, sm_clock_hz, gc_schema_stat, "Hz", "SM clock of each launch"),
     GC_FIELD_STRUCT(gpuchar_divergence_sweep_result, slope, gc_schema_fit, "cycles/path", "s of T(k) = s k + c"),
     GC_FIELD_STRUCT(gpuchar_divergence_sweep_result, intercept, gc_schema_fit, "cycles", "c"),
     RF(slope_robust, F64, "cycles/path", "Theil-Sen estimate of s; 0 when slope is unknown"),

@@ -28,7 +28,7 @@ plant() { # WHAT SED-EXPRESSION
   echo "$1: caught by abidiff"
 }
 plant "a removed function" "s/(<elf-symbol name='gpuchar_version)(' .*)/\1\2\n\1_removed\2/"
-plant "a changed member" "/<class-decl name='gpuchar_stat' /,/<\/class-decl>/s/layout-offset-in-bits='64'/layout-offset-in-bits='32'/"
+plant "a changed member" "/<class-decl name='gpuchar_error' /,/<\/class-decl>/s/layout-offset-in-bits='64'/layout-offset-in-bits='32'/"
 
 [ -f "$baseline" ] || { echo "no baseline yet: abidiff.sh LIBRARY --accept" >&2; exit 1; }
 rc=0
