@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # What README.md and docs/ say against what is there. usage: documents.sh SOURCE QUICK_CHAR FIRST
+# shellcheck disable=SC2016 # the backticks are Markdown's
 set -euo pipefail
 source=$1 quick_char=$2 first=$3
 bad=0
