@@ -165,11 +165,13 @@ look() {
       # For the tests in C++ and those of the installed package; a user without them sees these tests skipped.
       have g++ || have clang++ || apt+=(g++)
       have pkg-config || apt+=(pkg-config)
-      have python3 || apt+=(python3)
     fi
   fi
   find_cuda
   if [ ${#pypi[@]} -gt 0 ] || [ ${#wheels[@]} -gt 0 ]; then find_python || apt+=(python3 python3-venv); fi
+  if [ "$need" = test ] && is_root && is_debian && ! have python3; then
+    case " ${apt[*]} " in *" python3 "*) ;; *) apt+=(python3) ;; esac
+  fi
 }
 # Ubuntu 20.04 and older distributions have an older CMake than 3.22.
 debian_cmake_is_new() {
