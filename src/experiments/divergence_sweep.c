@@ -360,6 +360,9 @@ static void fill_counters(sweep *s, const gpuchar_counters_result *read) {
 static gpuchar_status count_ranges(void *user) {
     counted *c = user;
     gpuchar_counters_result read = GPUCHAR_COUNTERS_RESULT_INIT;
+    if (c->sweep->session->kind != GC_SESSION_LIVE) {
+        return gc_fail(GPUCHAR_E_NOT_APPLICABLE, "counters need a session on a GPU");
+    }
     gc_range_request request = {metrics, METRICS, 2 * (c->sweep->options->ways_count + IMAGES - 1), launch_range, c};
     gpuchar_status status = gc_counters_collect(c->sweep->session, &request, &read);
     if (status == GPUCHAR_OK) fill_counters(c->sweep, &read);
@@ -443,12 +446,11 @@ static gpuchar_status run(gpuchar_session *session, const void *options, void *r
     if (session->kind == GC_SESSION_LIVE) {
         if (status == GPUCHAR_OK) status = prepare(&s);
         if (status == GPUCHAR_OK) status = measure(&s);
-        if (status == GPUCHAR_OK) status = count(&s);
-        if (status == GPUCHAR_OK) fill_executed(filled);
     } else {
         filled->evidence.flags |= GPUCHAR_FLAG_COMPILE_ONLY;
-        filled->evidence.counters_status = GPUCHAR_E_NOT_APPLICABLE;
     }
+    if (status == GPUCHAR_OK) status = count(&s);
+    if (status == GPUCHAR_OK) fill_executed(filled);
     release(&s);
     filled->call_ns = gc_now_ns() - begin;
     return status == GPUCHAR_OK ? gc_evidence_settle(&filled->evidence, s.options->require, s.proof.reason) : status;

@@ -191,7 +191,9 @@ static void copy_point(const gpuchar_divergence_sweep_options *asked, const gpuc
     *made = *point;
     made->known &= ~(uint32_t)GPUCHAR_DIVERGENCE_POINT_PREDICTED;
     made->sample_offset = 0;
-    if (!asked->keep_samples || point->sample_offset + recorded->launches > recorded->sample_count) return;
+    /* A document can hold any offset: no sum that wraps around. */
+    if (!asked->keep_samples || recorded->launches > recorded->sample_count) return;
+    if (point->sample_offset > recorded->sample_count - recorded->launches) return;
     made->sample_offset = answer->sample_count;
     memcpy(answer->samples + answer->sample_count, recorded->samples + point->sample_offset,
            recorded->launches * sizeof answer->samples[0]);

@@ -37,8 +37,7 @@ gpuchar_status gc_evidence_settle(const gpuchar_evidence *evidence, uint32_t req
         if (!(require & GPUCHAR_REQUIRE_PROVED)) return GPUCHAR_CAVEAT;
         return gc_fail(GPUCHAR_E_NOT_PROVED, "%s", reason);
     }
-    if ((require & GPUCHAR_REQUIRE_COUNTED) &&
-        !(evidence->flags & (GPUCHAR_FLAG_COUNTED | GPUCHAR_FLAG_COMPILE_ONLY))) {
+    if ((require & GPUCHAR_REQUIRE_COUNTED) && !(evidence->flags & GPUCHAR_FLAG_COUNTED)) {
         return gc_fail(GPUCHAR_E_MEASUREMENT, "the hardware counted other instructions than the machine code holds");
     }
     if ((require & GPUCHAR_REQUIRE_STABLE) && (evidence->flags & unsteady)) {

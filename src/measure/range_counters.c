@@ -33,13 +33,26 @@ static uint8_t *image(size_t bytes) {
 
 /* ---- the host side: which counters the metrics need ---- */
 
+/* CUPTI's own words do not say which chip it was. */
+static gpuchar_status fail_chip(const gc_reader *reader, CUptiResult result) {
+    const char *name = NULL;
+    if (reader->cupti->GetResultString(result, &name) != CUPTI_SUCCESS || !name) name = "unknown CUPTI error";
+    gc_native native = {GPUCHAR_DOMAIN_CUPTI, result, name, "cuptiProfilerHostInitialize"};
+    gc_fail_native(GPUCHAR_E_COUNTERS_UNSUPPORTED, native, "CUPTI reads no counters of the chip \"%s\": %s",
+                   reader->chip, name);
+    gc_hint("a newer CUPTI may know it; everything that needs no counters works");
+    return GPUCHAR_E_COUNTERS_UNSUPPORTED;
+}
+
 static gpuchar_status host_open(gc_reader *reader) {
     CUpti_Profiler_Host_Initialize_Params initialize = {.structSize =
                                                             CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE};
     initialize.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
     initialize.pChipName = reader->chip;
     initialize.pCounterAvailabilityImage = reader->availability;
-    gpuchar_status status = GC_CUPTI_CALL(reader, ProfilerHostInitialize, &initialize);
+    CUptiResult result = reader->cupti->ProfilerHostInitialize(&initialize);
+    gpuchar_status status = gc_cupti_check(reader->cupti, result, "cuptiProfilerHostInitialize");
+    if (status == GPUCHAR_E_COUNTERS_UNSUPPORTED) return fail_chip(reader, result);
     if (status != GPUCHAR_OK) return status;
     reader->host = initialize.pHostObject;
     return GPUCHAR_OK;
