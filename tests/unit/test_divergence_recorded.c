@@ -126,6 +126,7 @@ static void test_subset(void **state) {
     assert_int_equal(run_sweep(session, &options, &result), GPUCHAR_OK);
     assert_int_equal(result.slope.points, 0);
     assert_int_equal(result.points[0].known, GPUCHAR_DIVERGENCE_POINT_RATIO);
+    assert_true(result.points[0].predicted_cycles == 0); /* nothing of the whole fit is left */
     gpuchar_divergence_sweep_result_free(&result);
     gpuchar_divergence_sweep_result_free(&all);
     gpuchar_session_close(session);
