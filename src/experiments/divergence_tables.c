@@ -190,6 +190,7 @@ static void copy_point(const gpuchar_divergence_sweep_options *asked, const gpuc
     gpuchar_divergence_point *made = &answer->points[answer->point_count++];
     *made = *point;
     made->known &= ~(uint32_t)GPUCHAR_DIVERGENCE_POINT_PREDICTED;
+    made->predicted_cycles = 0;
     made->sample_offset = 0;
     /* A document can hold any offset: no sum that wraps around. */
     if (!asked->keep_samples || recorded->launches > recorded->sample_count) return;
