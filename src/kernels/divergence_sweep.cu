@@ -98,7 +98,7 @@ typedef u32 Value;
     GPUCHAR_SPLIT(8, GPUCHAR_PATHS_8(high, "8", "9", "a", "b", "c", "d", "e", "f"),                                    \
                   GPUCHAR_PATHS_8(high, "0", "1", "2", "3", "4", "5", "6", "7"))
 
-extern "C" __global__ void __launch_bounds__(32) gpuchar_divergence_sweep(const __grid_constant__ Args args) {
+extern "C" __global__ void __launch_bounds__(32) gpuchar_divergence_sweep(GPUCHAR_ARGS) {
     const u32 lane = threadIdx.x;
     const u32 path = args.lanes[lane];
     const u32 operand = args.operand;
