@@ -8,6 +8,7 @@
 #include <measure/timing.h>
 #include <proof/proof.h>
 #include <stats/stats.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define PATHS 32
