@@ -38,8 +38,8 @@ static gpuchar_status fail_chip(const gc_reader *reader, CUptiResult result) {
     const char *name = NULL;
     if (reader->cupti->GetResultString(result, &name) != CUPTI_SUCCESS || !name) name = "unknown CUPTI error";
     gc_native native = {GPUCHAR_DOMAIN_CUPTI, result, name, "cuptiProfilerHostInitialize"};
-    gc_fail_native(GPUCHAR_E_COUNTERS_UNSUPPORTED, native, "CUPTI reads no counters of the chip \"%s\": %s", reader->chip,
-                   name);
+    gc_fail_native(GPUCHAR_E_COUNTERS_UNSUPPORTED, native, "CUPTI reads no counters of the chip \"%s\": %s",
+                   reader->chip, name);
     gc_hint("a newer CUPTI may know it; everything that needs no counters works");
     return GPUCHAR_E_COUNTERS_UNSUPPORTED;
 }
