@@ -127,7 +127,8 @@ GPUCHAR_API void gpuchar_divergence_sweep_result_free(gpuchar_divergence_sweep_r
  * GPUCHAR_CAVEAT: not proved, unstable, throttled or compile-only (evidence.flags, evidence.proof_status).
  * Errors: E_INVALID_ARGUMENT, E_STRUCT_SIZE, E_LIMIT, E_BUSY, E_CANCELLED, E_NOT_PROVED (required, or the paths are not
  * what they should be), counters required: those of gpuchar_counters_read; those of gpuchar_compile; E_CUDA,
- * E_OUT_OF_DEVICE_MEMORY, E_CONTEXT_LOST, E_MEASUREMENT, E_NOT_RECORDED.
+ * E_OUT_OF_DEVICE_MEMORY, E_CONTEXT_LOST, E_MEASUREMENT, E_NOT_RECORDED, E_NOT_APPLICABLE (counters or steady samples
+ * required of a compile-only session).
  */
 GPUCHAR_API gpuchar_status gpuchar_divergence_sweep(gpuchar_session *session,
                                                     const gpuchar_divergence_sweep_options *options,

@@ -44,18 +44,19 @@ void gc_divergence_summarize(const double *path_cycles, const double *point_cycl
     }
 }
 
-/* Mean, spread over the paths, and whether any of them is unsteady. */
+/* Mean, spread over the paths, and whether any of them is unsteady or longer than the others: the law is about equal paths. */
 static void derive_paths(gpuchar_divergence_sweep_result *result) {
-    double sum = 0, low = INFINITY, high = 0;
+    double mean = 0, low = INFINITY, high = 0;
     for (size_t i = 0; i < 32; ++i) {
         double median = result->paths[i].median;
-        sum += median;
+        mean += median / 32;
         low = fmin(low, median);
         high = fmax(high, median);
         if (result->paths[i].flags & GPUCHAR_FLAG_UNSTABLE) result->evidence.flags |= GPUCHAR_FLAG_UNSTABLE;
     }
-    result->path_mean_cycles = sum / 32;
-    result->flatness = sum > 0 ? (high - low) / result->path_mean_cycles : 0;
+    result->path_mean_cycles = mean;
+    result->flatness = mean > 0 ? (high - low) / mean : 0;
+    if (result->flatness > GC_DIVERGENCE_LAW) result->evidence.flags |= GPUCHAR_FLAG_OFF_LAW;
     result->known |= GPUCHAR_DIVERGENCE_TIMED;
 }
 
@@ -97,7 +98,10 @@ static void derive_fit(gpuchar_divergence_sweep_result *result) {
 
 void gc_divergence_derive(gpuchar_divergence_sweep_result *result) {
     derive_paths(result);
-    if (!(result->path_mean_cycles > 0)) return;
+    if (!(result->path_mean_cycles > 0)) {
+        result->evidence.flags |= GPUCHAR_FLAG_OFF_LAW;
+        return;
+    }
     for (size_t i = 0; i < result->point_count; ++i) derive_point(result, &result->points[i]);
     derive_fit(result);
 }

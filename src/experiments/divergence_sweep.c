@@ -8,6 +8,7 @@
 #include <measure/timing.h>
 #include <proof/proof.h>
 #include <stats/stats.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define PATHS 32
@@ -149,11 +150,17 @@ static gpuchar_status prove(sweep *s) {
                                        .paths = PATHS,
                                        .body = s->options->body};
     gpuchar_divergence_sweep_result *result = s->result;
+    gc_error_box *before = gc_error_take();
     uint64_t begin = gc_now_ns();
     gpuchar_status status = gc_prove_divergence(s->images[0]->bytes, s->images[0]->size, &claim, &s->proof);
     result->prove_ns = gc_now_ns() - begin;
+    if (status == GPUCHAR_E_OUT_OF_MEMORY) {
+        if (before) gc_error_put(before, GPUCHAR_OK); /* gives the older detail up */
+        return status;
+    }
     /* Machine code that cannot be decoded is a proof that is missing, not a measurement that failed. */
-    if (status == GPUCHAR_E_OUT_OF_MEMORY) return status;
+    if (status != GPUCHAR_OK) snprintf(s->proof.reason, sizeof s->proof.reason, "%s", gpuchar_last_error()->message);
+    gc_error_restore(before);
     result->evidence.arch = s->session->architecture;
     result->evidence.proof_status = s->proof.status;
     if (s->proof.status != GPUCHAR_OK) {
@@ -440,8 +447,12 @@ static gpuchar_status run(gpuchar_session *session, const void *options, void *r
     gpuchar_divergence_sweep_result *filled = result;
     uint64_t begin = gc_now_ns();
     gpuchar_status status = begin_result(&s);
+    if (status == GPUCHAR_OK) status = gc_evidence_possible(session, s.options->counters, s.options->require);
     if (status == GPUCHAR_OK) status = compile(&s);
+    if (status == GPUCHAR_OK) gc_session_progress(session, "compile", 1);
     if (status == GPUCHAR_OK) status = prove(&s);
+    if (status == GPUCHAR_OK) gc_session_progress(session, "proof", 1);
+    if (status == GPUCHAR_OK) status = gc_session_check_cancel(session);
     if (status == GPUCHAR_OK) expect(&s);
     if (session->kind == GC_SESSION_LIVE) {
         if (status == GPUCHAR_OK) status = prepare(&s);

@@ -156,6 +156,16 @@ static bool differs(uint32_t asked, uint32_t recorded) {
     return asked != 0 && asked != recorded;
 }
 
+/* Whether the samples of all points are there; a file may say anything. */
+static bool has_samples(const gpuchar_divergence_sweep_result *recorded) {
+    size_t launches = recorded->launches;
+    if (launches == 0 || recorded->point_count > recorded->sample_count / launches) return false;
+    for (size_t i = 0; i < recorded->point_count; ++i) {
+        if (recorded->points[i].sample_offset > recorded->sample_count - launches) return false;
+    }
+    return recorded->point_count > 0;
+}
+
 static const char *compare(const gpuchar_divergence_sweep_options *asked,
                            const gpuchar_divergence_sweep_result *recorded) {
     if (differs(asked->kind, recorded->kind)) return "kind";
@@ -166,7 +176,7 @@ static const char *compare(const gpuchar_divergence_sweep_options *asked,
     if (differs(asked->launches, recorded->launches)) return "launches";
     if (differs(asked->seed, recorded->seed)) return "seed";
     if (asked->ways_count > 32) return "ways_count";
-    if (asked->keep_samples && recorded->sample_count == 0) return "keep_samples";
+    if (asked->keep_samples && !has_samples(recorded)) return "keep_samples";
     bool counted = (recorded->evidence.flags & GPUCHAR_FLAG_COUNTED) != 0;
     bool proved = (recorded->evidence.flags & GPUCHAR_FLAG_PROVED) != 0;
     if (asked->counters == GPUCHAR_COUNTERS_REQUIRED && !counted) return "counters";
@@ -190,6 +200,7 @@ static void copy_point(const gpuchar_divergence_sweep_options *asked, const gpuc
     gpuchar_divergence_point *made = &answer->points[answer->point_count++];
     *made = *point;
     made->known &= ~(uint32_t)GPUCHAR_DIVERGENCE_POINT_PREDICTED;
+    made->predicted_cycles = 0;
     made->sample_offset = 0;
     /* A document can hold any offset: no sum that wraps around. */
     if (!asked->keep_samples || recorded->launches > recorded->sample_count) return;
@@ -223,7 +234,7 @@ const char *gc_divergence_sweep_answer(const void *options, const void *recorded
     }
     size_t count = asked->ways_count ? asked->ways_count : recorded->point_count;
     gpuchar_divergence_point *points = calloc(count ? count : 1, sizeof *points);
-    double *samples = asked->keep_samples ? calloc(count * recorded->launches, sizeof *samples) : NULL;
+    double *samples = asked->keep_samples ? calloc(count ? count : 1, recorded->launches * sizeof *samples) : NULL;
     if (!points || (asked->keep_samples && !samples)) {
         free(points);
         free(samples);

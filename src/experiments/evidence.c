@@ -6,6 +6,17 @@ static bool never_swallowed(gpuchar_status status) {
     return status == GPUCHAR_E_CANCELLED || status == GPUCHAR_E_CONTEXT_LOST || status == GPUCHAR_E_OUT_OF_MEMORY;
 }
 
+gpuchar_status gc_evidence_possible(const gpuchar_session *session, uint32_t counters, uint32_t require) {
+    const char *option = counters == GPUCHAR_COUNTERS_REQUIRED      ? "counters are required"
+                         : (require & GPUCHAR_REQUIRE_COUNTED) != 0 ? "`require` asks for counters"
+                         : (require & GPUCHAR_REQUIRE_STABLE) != 0  ? "`require` asks for steady samples"
+                                                                    : NULL;
+    if (session->kind != GC_SESSION_COMPILE_ONLY || !option) return GPUCHAR_OK;
+    gc_fail(GPUCHAR_E_NOT_APPLICABLE, "%s, but a compile-only session runs nothing", option);
+    gc_hint("open the session on a GPU, or demand no more than GPUCHAR_REQUIRE_PROVED");
+    return GPUCHAR_E_NOT_APPLICABLE;
+}
+
 gpuchar_status gc_evidence_count(gpuchar_session *session, uint32_t counters, uint32_t require, gc_count_function count,
                                  void *user, gpuchar_evidence *evidence) {
     bool required = counters == GPUCHAR_COUNTERS_REQUIRED || (require & GPUCHAR_REQUIRE_COUNTED);

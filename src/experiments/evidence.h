@@ -11,6 +11,9 @@
 /* Reads counters into whatever `user` is. */
 typedef gpuchar_status (*gc_count_function)(void *user);
 
+/* E_NOT_APPLICABLE when the caller demands what only a run gives and the session runs nothing. Before any work. */
+gpuchar_status gc_evidence_possible(const gpuchar_session *session, uint32_t counters, uint32_t require);
+
 /*
  * Runs `count` as the caller's `counters` option says. Off or not possible: the evidence tells why and the thread's
  * last error stays as it was. Required and not possible, cancelled, or a lost context: that failure.

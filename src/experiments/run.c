@@ -3,10 +3,21 @@
 #include <experiments/experiment.h>
 #include <stdlib.h>
 
+/* A recorded session compares what the caller asked for: a field left at 0 accepts what was recorded. Wrong values are refused
+ * as on a GPU; that replaces defaults, so it happens on a copy. */
+static gpuchar_status answer(const gc_experiment *experiment, gpuchar_session *session, const void *options,
+                             void *result) {
+    void *copy = malloc(experiment->about.options_size_bytes);
+    if (!copy) return gc_fail_memory(experiment->about.options_size_bytes);
+    memcpy(copy, options, experiment->about.options_size_bytes);
+    gpuchar_status status = experiment->resolve(copy);
+    free(copy);
+    return status == GPUCHAR_OK ? session->answer(session, experiment->about.name, options, result) : status;
+}
+
 static gpuchar_status answer_or_run(const gc_experiment *experiment, gpuchar_session *session, void *options,
                                     void *result) {
-    /* A recorded session compares what the caller asked for: a field left at 0 accepts what was recorded. */
-    if (session->kind == GC_SESSION_RECORDED) return session->answer(session, experiment->about.name, options, result);
+    if (session->kind == GC_SESSION_RECORDED) return answer(experiment, session, options, result);
     gpuchar_status status = experiment->resolve(options);
     return status == GPUCHAR_OK ? experiment->run(session, options, result) : status;
 }

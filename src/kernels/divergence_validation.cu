@@ -8,7 +8,7 @@ struct Args {
     u32 reserved;
 };
 
-extern "C" __global__ void __launch_bounds__(32) gpuchar_divergence_validation(const __grid_constant__ Args args) {
+extern "C" __global__ void __launch_bounds__(32) gpuchar_divergence_validation(GPUCHAR_ARGS) {
     const u32 lane = threadIdx.x;
     float x = (float)lane;
     const float a = 0.5f;

@@ -29,3 +29,11 @@ static __device__ __forceinline__ u64 nanoseconds_now() {
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)::"memory");
     return now;
 }
+
+// The parameter of every kernel. A constant one is read where it lies, also by index; architectures before sm_70 do not
+// have the attribute and may copy it to local memory first.
+#if __CUDA_ARCH__ >= 700
+#define GPUCHAR_ARGS const __grid_constant__ Args args
+#else
+#define GPUCHAR_ARGS const Args args
+#endif

@@ -4,6 +4,7 @@
 #include "schema/table.h"
 
 #include <core/error.h>
+#include <experiments/evidence.h>
 #include <gpuchar/stat.h>
 #include <string.h>
 
@@ -24,15 +25,12 @@ static gpuchar_evidence *evidence_of(const gc_experiment *experiment, void *resu
 
 /* What the measuring call had returned, by its evidence. */
 static gpuchar_status mark_recorded(const gc_experiment *experiment, void *result) {
-    const uint32_t caveats =
-        GPUCHAR_FLAG_EMULATED | GPUCHAR_FLAG_THROTTLED | GPUCHAR_FLAG_UNSTABLE | GPUCHAR_FLAG_COMPILE_ONLY;
     gpuchar_evidence *evidence = evidence_of(experiment, result);
     if (!evidence) {
         return GPUCHAR_OK;
     }
     evidence->flags |= GPUCHAR_FLAG_RECORDED;
-    bool plain = (evidence->flags & GPUCHAR_FLAG_PROVED) && !(evidence->flags & caveats);
-    return plain ? GPUCHAR_OK : GPUCHAR_CAVEAT;
+    return gc_evidence_settle(evidence, 0, "");
 }
 
 static gpuchar_status fail_different(const gc_experiment *experiment, size_t count, const char *option) {

@@ -15,7 +15,7 @@ static inline const char *find_infinite(const gpuchar_schema *schema, const void
         size_t count = 1;
         if (field->flags & GPUCHAR_FIELD_POINTED) {
             count = gc_field_elements(schema, field, object, schema->size);
-            memcpy(&first, first, sizeof first);
+            memcpy(&first, (const void *)first, sizeof first);
         } else if (field->flags & GPUCHAR_FIELD_ARRAY) {
             count = field->count;
         }

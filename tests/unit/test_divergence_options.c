@@ -1,0 +1,249 @@
+/* The divergence sweep refuses bad input: the right status, words that name the field, an emptied result, a usable session. */
+#include <unit/sweep_client.h>
+
+static gpuchar_session *session;
+
+static int open_session(void **state) {
+    (void)state;
+    uint32_t archs[64];
+    if (known_archs(archs) == 0) return 0;
+    session = new_compile_only(NULL);
+    return 0;
+}
+
+static int close_session(void **state) {
+    (void)state;
+    gpuchar_session_close(session);
+    session = NULL;
+    return 0;
+}
+
+static void refuse(const gpuchar_divergence_sweep_options *options, gpuchar_status wanted, const char *field,
+                   const char *value) {
+    gpuchar_divergence_sweep_result result = dirty_result();
+    expect_status(gpuchar_divergence_sweep(session, options, &result), wanted);
+    expect_empty(&result, sizeof result);
+    expect_words(gpuchar_last_error()->message, field);
+    expect_words(gpuchar_last_error()->message, value);
+    /* The same by name. */
+    result = dirty_result();
+    expect_status(gpuchar_experiment_run(session, SWEEP_NAME, options, &result), wanted);
+    expect_empty(&result, sizeof result);
+    expect_usable(session);
+}
+
+#define FIELD(name) offsetof(gpuchar_divergence_sweep_options, name)
+
+static void test_values(void **state) {
+    (void)state;
+    if (!session) skip();
+    static const struct {
+        size_t offset;
+        uint32_t value;
+        gpuchar_status wanted;
+        const char *field;
+    } bad[] = {
+        {FIELD(ways_count), 33, GPUCHAR_E_LIMIT, "ways_count"},
+        {FIELD(ways_count), UINT32_MAX, GPUCHAR_E_LIMIT, "ways_count"},
+        {FIELD(kind), 5, GPUCHAR_E_INVALID_ARGUMENT, "kind"},
+        {FIELD(kind), 9, GPUCHAR_E_INVALID_ARGUMENT, "kind"},
+        {FIELD(kind), UINT32_MAX, GPUCHAR_E_INVALID_ARGUMENT, "kind"},
+        {FIELD(lane_map), 5, GPUCHAR_E_INVALID_ARGUMENT, "lane_map"},
+        {FIELD(lane_map), 9, GPUCHAR_E_INVALID_ARGUMENT, "lane_map"},
+        {FIELD(body), 1, GPUCHAR_E_LIMIT, "body"},
+        {FIELD(body), 63, GPUCHAR_E_LIMIT, "body"},
+        {FIELD(body), 100, GPUCHAR_E_LIMIT, "body"},
+        {FIELD(body), 1024, GPUCHAR_E_LIMIT, "body"},
+        {FIELD(body), UINT32_MAX, GPUCHAR_E_LIMIT, "body"},
+        {FIELD(iterations), 1, GPUCHAR_E_LIMIT, "iterations"},
+        {FIELD(iterations), 3, GPUCHAR_E_LIMIT, "iterations"},
+        {FIELD(iterations), 65537, GPUCHAR_E_LIMIT, "iterations"},
+        {FIELD(iterations), UINT32_MAX, GPUCHAR_E_LIMIT, "iterations"},
+        {FIELD(launches), 1, GPUCHAR_E_LIMIT, "launches"},
+        {FIELD(launches), 4, GPUCHAR_E_LIMIT, "launches"},
+        {FIELD(launches), 10001, GPUCHAR_E_LIMIT, "launches"},
+        {FIELD(launches), UINT32_MAX, GPUCHAR_E_LIMIT, "launches"},
+        {FIELD(counters), 3, GPUCHAR_E_INVALID_ARGUMENT, "counters"},
+        {FIELD(counters), 9, GPUCHAR_E_INVALID_ARGUMENT, "counters"},
+        {FIELD(require), 8, GPUCHAR_E_INVALID_ARGUMENT, "require"},
+        {FIELD(require), 0x80000001u, GPUCHAR_E_INVALID_ARGUMENT, "require"},
+        {FIELD(keep_samples), 2, GPUCHAR_E_INVALID_ARGUMENT, "keep_samples"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
+        gpuchar_divergence_sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
+        char value[16];
+        options.ways[0] = 1;
+        memcpy((char *)&options + bad[i].offset, &bad[i].value, sizeof bad[i].value);
+        snprintf(value, sizeof value, "is %u", bad[i].value);
+        refuse(&options, bad[i].wanted, bad[i].field, value);
+    }
+}
+
+static void test_edges_are_allowed(void **state) {
+    (void)state;
+    if (!session) skip();
+    static const struct {
+        size_t offset;
+        uint32_t value;
+    } good[] = {{FIELD(iterations), 4},   {FIELD(iterations), 65536}, {FIELD(launches), 5}, {FIELD(launches), 10000},
+                {FIELD(keep_samples), 1}, {FIELD(require), 1},        {FIELD(counters), 1}, {FIELD(lane_map), 3},
+                {FIELD(lanes[3]), 32}, /* not read without GPUCHAR_LANES_GIVEN */
+                {FIELD(ways[5]), 33}}; /* behind ways_count */
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; ++i) {
+        gpuchar_divergence_sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
+        gpuchar_divergence_sweep_result result = dirty_result();
+        memcpy((char *)&options + good[i].offset, &good[i].value, sizeof good[i].value);
+        expect_status(gpuchar_divergence_sweep(session, &options, &result), GPUCHAR_CAVEAT);
+        gpuchar_divergence_sweep_result_free(&result);
+    }
+}
+
+static void test_ways(void **state) {
+    (void)state;
+    if (!session) skip();
+    static const uint32_t bad[] = {0, 33, 100, UINT32_MAX};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
+        gpuchar_divergence_sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
+        char value[16];
+        for (uint32_t k = 0; k < 32; ++k) options.ways[k] = k + 1;
+        options.ways_count = 32;
+        options.ways[17] = bad[i];
+        snprintf(value, sizeof value, "is %u", bad[i]);
+        refuse(&options, GPUCHAR_E_LIMIT, "ways[17]", value);
+    }
+}
+
+static void test_given_lanes(void **state) {
+    (void)state;
+    if (!session) skip();
+    gpuchar_divergence_sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
+    gpuchar_divergence_sweep_result result = dirty_result();
+    options.lane_map = GPUCHAR_LANES_GIVEN;
+    options.lanes[3] = 32;
+    refuse(&options, GPUCHAR_E_LIMIT, "lanes[3]", "path 32");
+    options.lanes[3] = UINT32_MAX;
+    refuse(&options, GPUCHAR_E_LIMIT, "lanes[3]", "path 4294967295");
+    options.lanes[3] = 31;
+    options.ways[0] = 3;
+    options.ways_count = 1;
+    refuse(&options, GPUCHAR_E_INVALID_ARGUMENT, "ways", "2 paths");
+    options.ways_count = 2;
+    refuse(&options, GPUCHAR_E_INVALID_ARGUMENT, "ways", "2 paths");
+    options.ways_count = 33;
+    refuse(&options, GPUCHAR_E_INVALID_ARGUMENT, "ways", "2 paths");
+    for (uint32_t count = 0; count <= 1; ++count) { /* the right number may be told */
+        options.ways_count = count;
+        options.ways[0] = 2 * count;
+        expect_status(gpuchar_divergence_sweep(session, &options, &result), GPUCHAR_CAVEAT);
+        assert_int_equal(result.point_count, 1);
+        assert_int_equal(result.points[0].ways, 2);
+        assert_int_equal(result.lane_map, GPUCHAR_LANES_GIVEN);
+        gpuchar_divergence_sweep_result_free(&result);
+    }
+}
+
+/* What only a run gives cannot be demanded of a session that runs nothing. */
+static void test_demands(void **state) {
+    (void)state;
+    if (!session) skip();
+    gpuchar_divergence_sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
+    options.counters = GPUCHAR_COUNTERS_REQUIRED;
+    refuse(&options, GPUCHAR_E_NOT_APPLICABLE, "counters", "compile-only");
+    options.counters = GPUCHAR_COUNTERS_OFF;
+    options.require = GPUCHAR_REQUIRE_COUNTED;
+    refuse(&options, GPUCHAR_E_NOT_APPLICABLE, "require", "compile-only");
+    options.require = GPUCHAR_REQUIRE_STABLE | GPUCHAR_REQUIRE_PROVED;
+    refuse(&options, GPUCHAR_E_NOT_APPLICABLE, "require", "compile-only");
+}
+
+/* ---- struct_size ---- */
+
+typedef struct grown_options {
+    gpuchar_divergence_sweep_options known;
+    uint64_t tail;
+} grown_options;
+
+typedef struct grown_result {
+    gpuchar_divergence_sweep_result known;
+    uint64_t tail;
+} grown_result;
+
+static void test_options_size(void **state) {
+    (void)state;
+    if (!session) skip();
+    static const size_t bad[] = {0, 1, 8, sizeof(gpuchar_divergence_sweep_options) - 1, (size_t)1 << 40, SIZE_MAX};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
+        gpuchar_divergence_sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
+        char value[32];
+        options.struct_size = bad[i];
+        snprintf(value, sizeof value, "is %zu", bad[i]);
+        refuse(&options, GPUCHAR_E_STRUCT_SIZE, "gpuchar_divergence_sweep_options", value);
+        expect_words(gpuchar_last_error()->hint, "gpuchar_divergence_sweep_options_make");
+    }
+    grown_options newer = {.known = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT};
+    gpuchar_divergence_sweep_result result = dirty_result();
+    newer.known.struct_size = sizeof newer;
+    newer.known.body = 64;
+    expect_status(gpuchar_divergence_sweep(session, &newer.known, &result), GPUCHAR_CAVEAT);
+    assert_int_equal(result.body, 64);
+    gpuchar_divergence_sweep_result_free(&result);
+    newer.tail = (uint64_t)1 << 63;
+    char offset[48];
+    snprintf(offset, sizeof offset, "offset %zu", sizeof newer - 1);
+    refuse(&newer.known, GPUCHAR_E_STRUCT_SIZE, "gpuchar_divergence_sweep_options", offset);
+}
+
+static void test_result_size(void **state) {
+    (void)state;
+    if (!session) skip();
+    static const size_t bad[] = {0, 1, 8, sizeof(gpuchar_divergence_sweep_result) - 1, (size_t)1 << 40, SIZE_MAX};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
+        gpuchar_divergence_sweep_result result = dirty_result(), untouched;
+        result.struct_size = bad[i];
+        memcpy(&untouched, &result, sizeof result);
+        expect_status(gpuchar_divergence_sweep(session, NULL, &result), GPUCHAR_E_STRUCT_SIZE);
+        assert_memory_equal(&result, &untouched, sizeof result); /* nobody knows how much of it there is */
+        expect_words(gpuchar_last_error()->message, "gpuchar_divergence_sweep_result");
+        expect_usable(session);
+    }
+    grown_result newer;
+    memset(&newer, 0xa5, sizeof newer);
+    newer.known.struct_size = sizeof newer;
+    expect_status(gpuchar_divergence_sweep(session, NULL, &newer.known), GPUCHAR_CAVEAT);
+    assert_int_equal(newer.known.struct_size, sizeof newer);
+    assert_int_equal(newer.tail, 0);
+    assert_int_equal(newer.known.point_count, 6);
+    gpuchar_divergence_sweep_result_free(&newer.known);
+    memset(&newer, 0xa5, sizeof newer);
+    newer.known.struct_size = sizeof newer;
+    gpuchar_divergence_sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
+    options.kind = 9;
+    expect_status(gpuchar_divergence_sweep(session, &options, &newer.known), GPUCHAR_E_INVALID_ARGUMENT);
+    expect_empty(&newer, sizeof newer);
+}
+
+static void test_null(void **state) {
+    (void)state;
+    gpuchar_divergence_sweep_result result = dirty_result();
+    expect_status(gpuchar_divergence_sweep(NULL, NULL, &result), GPUCHAR_E_INVALID_ARGUMENT);
+    expect_words(gpuchar_last_error()->message, "session");
+    expect_empty(&result, sizeof result);
+    gpuchar_divergence_sweep_result_free(NULL);
+    gpuchar_divergence_sweep_result_free(&result);
+    gpuchar_divergence_sweep_result_free(&result);
+    expect_status(gpuchar_divergence_sweep(NULL, NULL, NULL), GPUCHAR_E_INVALID_ARGUMENT);
+    if (!session) skip();
+    expect_status(gpuchar_divergence_sweep(session, NULL, NULL), GPUCHAR_E_INVALID_ARGUMENT);
+    expect_words(gpuchar_last_error()->message, "gpuchar_divergence_sweep_result");
+    expect_usable(session);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values),      cmocka_unit_test(test_edges_are_allowed),
+        cmocka_unit_test(test_ways),        cmocka_unit_test(test_given_lanes),
+        cmocka_unit_test(test_demands),     cmocka_unit_test(test_options_size),
+        cmocka_unit_test(test_result_size), cmocka_unit_test(test_null),
+    };
+    return cmocka_run_group_tests(tests, open_session, close_session);
+}

@@ -1,0 +1,280 @@
+/* The divergence sweep answered from a recorded profile: whole, in part, and what it does not hold. Needs no NVRTC. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/finite_walk.h"
+#include "unit/schema_walk.h"
+#include "unit/sweep_helper.h"
+#include "unit/temp_folder.h"
+
+#include <experiments/divergence_reduce.h>
+#include <session/session_internal.h>
+
+#define NAME "divergence_sweep"
+#define LAUNCHES 9
+#define POINTS 6
+
+typedef gpuchar_divergence_sweep_options sweep_options;
+typedef gpuchar_divergence_sweep_result sweep_result;
+
+static const uint32_t WAYS[POINTS] = {1, 2, 4, 8, 16, 32};
+
+/* Not quite a line: a fit through a part of it differs from the fit through all. */
+static double law(uint32_t ways) {
+    return 32768.0 * ways + 40 + (ways > 8 ? 16.0 * ways : 0);
+}
+
+/* As measured on a GPU, with every launch kept. */
+static sweep_result new_result(void) {
+    sweep_result result = GPUCHAR_DIVERGENCE_SWEEP_RESULT_INIT;
+    double paths[32 * LAUNCHES], scratch[2 * LAUNCHES];
+    result.kind = GPUCHAR_PATH_FP32;
+    result.lane_map = GPUCHAR_LANES_STRIDED;
+    result.body = 128;
+    result.iterations = 64;
+    result.launches = LAUNCHES;
+    result.seed = 1;
+    result.points = calloc(POINTS, sizeof result.points[0]);
+    result.samples = calloc(POINTS * LAUNCHES, sizeof result.samples[0]);
+    assert_true(result.points && result.samples);
+    result.point_count = POINTS;
+    result.sample_count = POINTS * LAUNCHES;
+    for (size_t i = 0; i < 32 * LAUNCHES; ++i) paths[i] = law(1) + (double)(i % 3);
+    for (size_t i = 0; i < POINTS * LAUNCHES; ++i) result.samples[i] = law(WAYS[i / LAUNCHES]) + (double)(i % 5);
+    for (size_t i = 0; i < POINTS; ++i) {
+        result.points[i].ways = WAYS[i];
+        result.points[i].sample_offset = i * LAUNCHES;
+    }
+    gc_divergence_summarize(paths, result.samples, LAUNCHES, result.kind, scratch, &result);
+    gc_divergence_derive(&result);
+    assert_int_equal(result.evidence.flags, 0);
+    result.evidence.flags = GPUCHAR_FLAG_PROVED | GPUCHAR_FLAG_COUNTED;
+    result.evidence.arch = 90;
+    return result;
+}
+
+/* Saves the result as a profile's only one, frees it, and opens the profile. */
+static gpuchar_session *record(sweep_result *result) {
+    char path[128];
+    gpuchar_session *compile_only = NULL, *session = NULL;
+    gpuchar_profile *profile = NULL;
+    snprintf(path, sizeof path, "%s/profile.json", folder);
+    assert_int_equal(gc_session_new(NULL, GC_SESSION_COMPILE_ONLY, &compile_only), GPUCHAR_OK);
+    assert_int_equal(gpuchar_profile_create(compile_only, &profile), GPUCHAR_OK);
+    assert_int_equal(gpuchar_profile_add(profile, NAME, result), GPUCHAR_OK);
+    assert_int_equal(gpuchar_profile_save(profile, path), GPUCHAR_OK);
+    gpuchar_profile_free(profile);
+    gpuchar_session_close(compile_only);
+    gpuchar_divergence_sweep_result_free(result);
+    assert_int_equal(gpuchar_session_open_recorded(NULL, path, &session), GPUCHAR_OK);
+    return session;
+}
+
+static gpuchar_session *record_new(void) {
+    sweep_result result = new_result();
+    return record(&result);
+}
+
+static void test_defaults(void **state) {
+    (void)state;
+    sweep_result wanted = new_result(), result;
+    gpuchar_session *session = record_new();
+    assert_int_equal(run_sweep(session, NULL, &result), GPUCHAR_OK);
+    assert_int_equal(result.evidence.flags, GPUCHAR_FLAG_PROVED | GPUCHAR_FLAG_COUNTED | GPUCHAR_FLAG_RECORDED);
+    assert_true(!result.samples && result.sample_count == 0);
+    assert_int_equal(result.point_count, POINTS);
+    free(wanted.samples); /* not asked for */
+    wanted.samples = NULL;
+    wanted.sample_count = 0;
+    wanted.evidence.flags |= GPUCHAR_FLAG_RECORDED;
+    for (size_t i = 0; i < POINTS; ++i) wanted.points[i].sample_offset = 0;
+    assert_true(walk_equal(gpuchar_schema_get("gpuchar_divergence_sweep_result"), &wanted, &result));
+    gpuchar_divergence_sweep_result_free(&wanted);
+    gpuchar_divergence_sweep_result_free(&result);
+    gpuchar_session_close(session);
+}
+
+static void test_subset(void **state) {
+    (void)state;
+    gpuchar_session *session = record_new();
+    sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
+    sweep_result all, result;
+    size_t seen = 0;
+    assert_int_equal(run_sweep(session, NULL, &all), GPUCHAR_OK);
+    options.ways_count = 2;
+    options.ways[0] = 8; /* in the order asked */
+    options.ways[1] = 2;
+    assert_int_equal(run_sweep(session, &options, &result), GPUCHAR_OK);
+    assert_int_equal(result.point_count, 2);
+    assert_int_equal(result.points[0].ways, 8);
+    assert_int_equal(result.points[1].ways, 2);
+    double slope = (result.points[0].cycles.median - result.points[1].cycles.median) / 6;
+    assert_true(fabs(result.slope.value - slope) < 1e-6 && fabs(all.slope.value - slope) > 1);
+    assert_int_equal(result.slope.points, 2);
+    assert_true(fabs(result.points[0].predicted_cycles - result.points[0].cycles.median) < 1e-6);
+    assert_true(result.points[0].cycles.median == all.points[3].cycles.median);
+    assert_true(all.known & GPUCHAR_DIVERGENCE_RATIO32);
+    assert_int_equal(result.known & GPUCHAR_DIVERGENCE_RATIO32, 0);
+    assert_true(result.ratio_32 == 0 && result.path_mean_cycles == all.path_mean_cycles);
+    assert_null(find_infinite(gpuchar_schema_get("gpuchar_divergence_sweep_result"), &result, &seen));
+    gpuchar_divergence_sweep_result_free(&result);
+    options.ways_count = 1;
+    assert_int_equal(run_sweep(session, &options, &result), GPUCHAR_OK);
+    assert_int_equal(result.slope.points, 0);
+    assert_int_equal(result.points[0].known, GPUCHAR_DIVERGENCE_POINT_RATIO);
+    assert_true(result.points[0].predicted_cycles == 0); /* nothing of the whole fit is left */
+    gpuchar_divergence_sweep_result_free(&result);
+    gpuchar_divergence_sweep_result_free(&all);
+    gpuchar_session_close(session);
+}
+
+static void test_samples(void **state) {
+    (void)state;
+    gpuchar_session *session = record_new();
+    sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
+    sweep_result result;
+    options.keep_samples = 1;
+    options.ways_count = 2;
+    options.ways[0] = 32;
+    options.ways[1] = 4;
+    assert_int_equal(run_sweep(session, &options, &result), GPUCHAR_OK);
+    assert_int_equal(result.sample_count, 2 * LAUNCHES);
+    assert_int_equal(result.points[1].sample_offset, LAUNCHES);
+    for (size_t i = 0; i < LAUNCHES; ++i) {
+        assert_true(result.samples[i] == law(32) + (double)((5 * LAUNCHES + i) % 5));
+        assert_true(result.samples[LAUNCHES + i] == law(4) + (double)((2 * LAUNCHES + i) % 5));
+    }
+    gpuchar_divergence_sweep_result_free(&result);
+    gpuchar_session_close(session);
+}
+
+/* Offsets that lie, the last one so that a sum of it wraps around: the samples are not recorded, and nothing outside of them is read. */
+static void test_lying_offsets(void **state) {
+    (void)state;
+    static const uint64_t offsets[] = {POINTS * LAUNCHES - LAUNCHES + 1, POINTS * LAUNCHES, UINT64_MAX,
+                                       UINT64_MAX - LAUNCHES + 1};
+    sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
+    options.keep_samples = 1;
+    for (size_t i = 0; i < GC_COUNT(offsets); ++i) {
+        sweep_result lying = new_result(), result;
+        lying.points[2].sample_offset = offsets[i];
+        gpuchar_session *session = record(&lying);
+        assert_int_equal(run_sweep(session, &options, &result), GPUCHAR_E_NOT_RECORDED);
+        assert_non_null(strstr(gpuchar_last_error()->hint, "keep_samples"));
+        gpuchar_divergence_sweep_result_free(&result);
+        gpuchar_session_close(session);
+    }
+}
+
+static void test_equal_options(void **state) {
+    (void)state;
+    gpuchar_session *session = record_new();
+    sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
+    sweep_result result;
+    options.kind = GPUCHAR_PATH_FP32;
+    options.lane_map = GPUCHAR_LANES_STRIDED;
+    options.body = 128;
+    options.iterations = 64;
+    options.launches = LAUNCHES;
+    options.seed = 1;
+    options.counters = GPUCHAR_COUNTERS_REQUIRED;
+    options.require = GPUCHAR_REQUIRE_PROVED | GPUCHAR_REQUIRE_COUNTED | GPUCHAR_REQUIRE_STABLE;
+    memcpy(options.ways, WAYS, sizeof WAYS);
+    options.ways_count = POINTS;
+    assert_int_equal(run_sweep(session, &options, &result), GPUCHAR_OK);
+    assert_int_equal(result.point_count, POINTS);
+    gpuchar_divergence_sweep_result_free(&result);
+    gpuchar_session_close(session);
+}
+
+static void test_not_recorded(void **state) {
+    (void)state;
+    static const struct {
+        size_t offset;
+        uint32_t value;
+        const char *name;
+    } others[] = {
+#define OTHER(member, value) {offsetof(sweep_options, member), value, "\"" #member "\""}
+        OTHER(kind, GPUCHAR_PATH_INT32), OTHER(lane_map, GPUCHAR_LANES_RANDOM), OTHER(body, 256),
+        OTHER(iterations, 65),           OTHER(launches, LAUNCHES + 1),         OTHER(seed, 2),
+#undef OTHER
+    };
+    gpuchar_session *session = record_new();
+    sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
+    for (size_t i = 0; i < GC_COUNT(others); ++i) {
+        options = gpuchar_divergence_sweep_options_make();
+        memcpy((char *)&options + others[i].offset, &others[i].value, sizeof others[i].value);
+        check_fails(session, &options, GPUCHAR_E_NOT_RECORDED, NAME, others[i].name);
+    }
+    options = gpuchar_divergence_sweep_options_make();
+    options.ways_count = 2;
+    options.ways[0] = 1;
+    options.ways[1] = 3;
+    check_fails(session, &options, GPUCHAR_E_NOT_RECORDED, NAME, "\"ways\"");
+    gpuchar_session_close(session);
+}
+
+/* A recording without counters, proof and samples cannot stand in where the caller requires them. */
+static void test_required(void **state) {
+    (void)state;
+    sweep_result bare = new_result(), result;
+    free(bare.samples);
+    bare.samples = NULL;
+    bare.sample_count = 0;
+    bare.evidence.flags = 0;
+    gpuchar_session *session = record(&bare);
+    sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
+    assert_int_equal(run_sweep(session, &options, &result), GPUCHAR_CAVEAT);
+    gpuchar_divergence_sweep_result_free(&result);
+    options.counters = GPUCHAR_COUNTERS_REQUIRED;
+    check_fails(session, &options, GPUCHAR_E_NOT_RECORDED, NAME, "\"counters\"");
+    options.counters = GPUCHAR_COUNTERS_AUTO;
+    options.require = GPUCHAR_REQUIRE_PROVED;
+    check_fails(session, &options, GPUCHAR_E_NOT_RECORDED, NAME, "\"require\"");
+    options.require = GPUCHAR_REQUIRE_COUNTED;
+    check_fails(session, &options, GPUCHAR_E_NOT_RECORDED, NAME, "\"require\"");
+    options.require = 0;
+    options.keep_samples = 1;
+    check_fails(session, &options, GPUCHAR_E_NOT_RECORDED, NAME, "\"keep_samples\"");
+    gpuchar_session_cancel(session);
+    check_fails(session, NULL, GPUCHAR_E_CANCELLED, "cancelled", "");
+    assert_int_equal(run_sweep(session, NULL, &result), GPUCHAR_CAVEAT);
+    gpuchar_divergence_sweep_result_free(&result);
+    gpuchar_session_close(session);
+}
+
+/* What was compiled only has no times: nothing is derived from them. */
+static void test_compile_only(void **state) {
+    NEEDS_NVRTC();
+    gpuchar_session *compiling = open_any();
+    sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
+    sweep_result made, result;
+    assert_int_equal(run_sweep(compiling, NULL, &made), GPUCHAR_CAVEAT);
+    gpuchar_session_close(compiling);
+    gpuchar_session *session = record(&made);
+    options.ways_count = 1;
+    options.ways[0] = 16;
+    assert_int_equal(run_sweep(session, &options, &result), GPUCHAR_CAVEAT);
+    const uint32_t flags = GPUCHAR_FLAG_PROVED | GPUCHAR_FLAG_COMPILE_ONLY | GPUCHAR_FLAG_RECORDED;
+    assert_int_equal(result.evidence.flags, flags);
+    assert_int_equal(result.known, GPUCHAR_DIVERGENCE_DECODED);
+    assert_int_equal(result.point_count, 1);
+    assert_int_equal(result.points[0].known, GPUCHAR_DIVERGENCE_POINT_EXPECTED);
+    gpuchar_divergence_sweep_result_free(&result);
+    gpuchar_session_close(session);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+#define FOLDER_TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+        FOLDER_TEST(test_defaults),      FOLDER_TEST(test_subset),        FOLDER_TEST(test_samples),
+        FOLDER_TEST(test_lying_offsets), FOLDER_TEST(test_equal_options), FOLDER_TEST(test_not_recorded),
+        FOLDER_TEST(test_required),      FOLDER_TEST(test_compile_only),
+#undef FOLDER_TEST
+    };
+    return cmocka_run_group_tests(tests, find_archs, NULL);
+}
