@@ -119,10 +119,10 @@ static bool can_write(const char *path) {
     return can;
 }
 
-static gpuchar_status save_profile(const run *r) {
+static gpuchar_status save_profile(const run *r, const char *path) {
     char *text = NULL;
     gpuchar_profile_set_command(r->profile, r->command);
-    if (strcmp(r->arguments.json, "-") != 0) return gpuchar_profile_save(r->profile, r->arguments.json);
+    if (strcmp(path, "-") != 0) return gpuchar_profile_save(r->profile, path);
     gpuchar_status status = gpuchar_profile_text(r->profile, &text);
     if (status >= 0) fputs(text, stdout);
     gpuchar_string_free(text);
@@ -133,15 +133,16 @@ static void run_all(run *r) {
     const gpuchar_experiment *experiment = NULL;
     gpuchar_device_info info = GPUCHAR_DEVICE_INFO_INIT;
     if (!r->arguments.quiet && gpuchar_device_info_get(r->session, &info) >= 0) print_device(&info);
-    if (r->arguments.json && gpuchar_profile_create(r->session, &r->profile) < 0) {
+    const char *json = r->arguments.json;
+    if (json && gpuchar_profile_create(r->session, &r->profile) < 0) {
         complain("profile");
         r->worst = EXIT_EXPERIMENT;
     }
     for (size_t i = 0; (experiment = gpuchar_experiment_at(i)) != NULL; ++i) {
         if (is_selected(&r->arguments, experiment->name)) run_one(r, experiment);
     }
-    if (r->profile && save_profile(r) < 0) {
-        complain(r->arguments.json);
+    if (json && r->profile && save_profile(r, json) < 0) {
+        complain(json);
         r->worst = EXIT_OUTPUT;
     }
     gpuchar_profile_free(r->profile);
@@ -243,7 +244,8 @@ static void run_live(run *r) {
         run_without_gpu(r);
     } else if (status < 0) {
         complain("session");
-        r->worst = EXIT_EXPERIMENT;
+        /* What is not readable as a device is a typing error; a device that is not there is not. */
+        r->worst = status == GPUCHAR_E_INVALID_ARGUMENT ? EXIT_USAGE : EXIT_EXPERIMENT;
     } else {
         run_all(r);
     }

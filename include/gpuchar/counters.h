@@ -56,7 +56,8 @@ GPUCHAR_API void gpuchar_counters_result_free(gpuchar_counters_result *result);
 /*
  * Reads the metrics over each range. Everything taken from CUPTI is given back before it returns.
  * Errors: E_INVALID_ARGUMENT, E_STRUCT_SIZE, E_METRIC_UNKNOWN, E_NO_CUPTI, E_CUPTI_TOO_OLD, E_NO_PERMISSION,
- * E_PROFILER_ACTIVE, E_COUNTERS_UNSUPPORTED, E_CALLBACK, E_CANCELLED, E_CUPTI, E_CUDA.
+ * E_PROFILER_ACTIVE, E_COUNTERS_UNSUPPORTED, E_NOT_APPLICABLE (a session without GPU), E_CALLBACK, E_CANCELLED, E_CUPTI,
+ * E_CUDA.
  */
 GPUCHAR_API gpuchar_status gpuchar_counters_read(gpuchar_session *session, const gpuchar_counters_options *options,
                                                  gpuchar_counters_result *result);

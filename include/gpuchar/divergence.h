@@ -88,6 +88,7 @@ typedef struct gpuchar_divergence_sweep_result {
     double *samples; /* cycles of each launch, point after point; owned by the result */
     size_t sample_count;
     gpuchar_stat paths[32];       /* cycles of each path alone (all lanes on it) */
+    gpuchar_stat sm_clock_hz;     /* of each launch: its cycles / its globaltimer nanoseconds, in steps of that timer */
     gpuchar_fit slope;            /* s of T(k) = s k + c, cycles per path */
     gpuchar_fit intercept;        /* c, cycles */
     double slope_robust;          /* Theil-Sen estimate of s, cycles per path; 0 when slope is unknown */

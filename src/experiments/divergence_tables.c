@@ -62,6 +62,7 @@ static const gpuchar_field result_fields[] = {
                      "cycles of each launch, point after point"),
     GC_FIELD_COUNT(gpuchar_divergence_sweep_result, sample_count, U64, "number of samples"),
     GC_FIELD_STRUCT_ARRAY(gpuchar_divergence_sweep_result, paths, gc_schema_stat, "cycles", "each path alone"),
+    GC_FIELD_STRUCT(gpuchar_divergence_sweep_result, sm_clock_hz, gc_schema_stat, "Hz", "SM clock of each launch"),
     GC_FIELD_STRUCT(gpuchar_divergence_sweep_result, slope, gc_schema_fit, "cycles/path", "s of T(k) = s k + c"),
     GC_FIELD_STRUCT(gpuchar_divergence_sweep_result, intercept, gc_schema_fit, "cycles", "c"),
     RF(slope_robust, F64, "cycles/path", "Theil-Sen estimate of s; 0 when slope is unknown"),
@@ -199,8 +200,11 @@ static void copy_point(const gpuchar_divergence_sweep_options *asked, const gpuc
     gpuchar_divergence_point *made = &answer->points[answer->point_count++];
     *made = *point;
     made->known &= ~(uint32_t)GPUCHAR_DIVERGENCE_POINT_PREDICTED;
+    made->predicted_cycles = 0;
     made->sample_offset = 0;
-    if (!asked->keep_samples) return;
+    /* A document can hold any offset: no sum that wraps around. */
+    if (!asked->keep_samples || recorded->launches > recorded->sample_count) return;
+    if (point->sample_offset > recorded->sample_count - recorded->launches) return;
     made->sample_offset = answer->sample_count;
     memcpy(answer->samples + answer->sample_count, recorded->samples + point->sample_offset,
            recorded->launches * sizeof answer->samples[0]);

@@ -33,11 +33,15 @@ static uint8_t *image(size_t bytes) {
 
 /* ---- the host side: which counters the metrics need ---- */
 
-#define GC_INVALID_CHIP ((CUptiResult)46) /* CUPTI_ERROR_INVALID_CHIP_NAME, since CUDA 12.9 */
-
-static const char *result_name(const gc_reader *reader, CUptiResult result) {
+/* CUPTI's own words do not say which chip it was. */
+static gpuchar_status fail_chip(const gc_reader *reader, CUptiResult result) {
     const char *name = NULL;
-    return reader->cupti->GetResultString(result, &name) == CUPTI_SUCCESS && name ? name : "";
+    if (reader->cupti->GetResultString(result, &name) != CUPTI_SUCCESS || !name) name = "unknown CUPTI error";
+    gc_native native = {GPUCHAR_DOMAIN_CUPTI, result, name, "cuptiProfilerHostInitialize"};
+    gc_fail_native(GPUCHAR_E_COUNTERS_UNSUPPORTED, native, "CUPTI reads no counters of the chip \"%s\": %s",
+                   reader->chip, name);
+    gc_hint("a newer CUPTI may know it; everything that needs no counters works");
+    return GPUCHAR_E_COUNTERS_UNSUPPORTED;
 }
 
 static gpuchar_status host_open(gc_reader *reader) {
@@ -47,16 +51,11 @@ static gpuchar_status host_open(gc_reader *reader) {
     initialize.pChipName = reader->chip;
     initialize.pCounterAvailabilityImage = reader->availability;
     CUptiResult result = reader->cupti->ProfilerHostInitialize(&initialize);
-    if (result == CUPTI_ERROR_NOT_SUPPORTED || result == CUPTI_ERROR_INVALID_PARAMETER || result == GC_INVALID_CHIP) {
-        gc_native native = {GPUCHAR_DOMAIN_CUPTI, result, result_name(reader, result), "cuptiProfilerHostInitialize"};
-        gc_fail_native(GPUCHAR_E_COUNTERS_UNSUPPORTED, native, "this CUPTI has no metrics for the chip \"%s\"",
-                       reader->chip);
-        gc_hint("try the newest CUPTI of the driver's CUDA version; everything that needs no counters works");
-        return GPUCHAR_E_COUNTERS_UNSUPPORTED;
-    }
     gpuchar_status status = gc_cupti_check(reader->cupti, result, "cuptiProfilerHostInitialize");
-    if (status == GPUCHAR_OK) reader->host = initialize.pHostObject;
-    return status;
+    if (status == GPUCHAR_E_COUNTERS_UNSUPPORTED) return fail_chip(reader, result);
+    if (status != GPUCHAR_OK) return status;
+    reader->host = initialize.pHostObject;
+    return GPUCHAR_OK;
 }
 
 /* Adds the metrics one by one, so that an unknown one can be named. */
@@ -71,8 +70,9 @@ static gpuchar_status host_add_metrics(gc_reader *reader) {
         add.numMetrics = 1;
         CUptiResult result = reader->cupti->ProfilerHostConfigAddMetrics(&add);
         if (result == CUPTI_ERROR_INVALID_METRIC_NAME || result == CUPTI_ERROR_INVALID_PARAMETER) {
-            gc_native native = {GPUCHAR_DOMAIN_CUPTI, result, result_name(reader, result),
+            gc_native native = {GPUCHAR_DOMAIN_CUPTI, result, "CUPTI_ERROR_INVALID_METRIC_NAME",
                                 "cuptiProfilerHostConfigAddMetrics"};
+            if (result == CUPTI_ERROR_INVALID_PARAMETER) native.name = "CUPTI_ERROR_INVALID_PARAMETER";
             gc_fail_native(GPUCHAR_E_METRIC_UNKNOWN, native, "the chip %s has no metric \"%s\"", reader->chip, name);
             gc_hint("names look like \"smsp__inst_executed.sum\": base metric, dot, rollup; ncu --query-metrics lists "
                     "them");

@@ -157,7 +157,7 @@ static gpuchar_status warm_up(gc_stream_clock *clock, const gc_slots *slots, con
         timing->warmup_launches++;
         if (status == GPUCHAR_OK) status = gc_session_check_cancel(session);
     }
-    for (size_t i = 0; i < GC_WARM_BATCHES_MAX && status == GPUCHAR_OK && !timing->steady; ++i) {
+    for (size_t i = 0; status == GPUCHAR_OK && i < GC_WARM_BATCHES_MAX && !timing->steady; ++i) {
         uint32_t launches = chunk_size(clock, GC_WARM_SLOTS);
         status = chunk_run(clock, &points[count - 1], slots->count, launches);
         if (status == GPUCHAR_OK) status = clock_drain(clock);
@@ -166,6 +166,7 @@ static gpuchar_status warm_up(gc_stream_clock *clock, const gc_slots *slots, con
                                     launches * sizeof(gc_sample));
         }
         if (status == GPUCHAR_OK) status = gc_session_check_cancel(session);
+        if (status != GPUCHAR_OK) break;
         timing->warmup_launches += launches;
         clocks[i] = clock_hz(batch, launches);
         timing->steady = gc_steady(clocks, i + 1, GC_STEADY_WINDOW, GC_STEADY_RELATIVE);

@@ -74,6 +74,7 @@ static gpuchar_status look_up(const gc_library *library, get_proc_address get, c
                               void **function) {
     CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SUCCESS;
     *function = NULL;
+    if (!get) return gc_fail(GPUCHAR_E_INTERNAL, "no cuGetProcAddress_v2");
     CUresult result = get(name, function, version, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &found);
     if (result == CUDA_ERROR_STUB_LIBRARY) {
         return fail_stub(library);

@@ -166,7 +166,7 @@ gpuchar_status gpuchar_session_open(gpuchar_runtime *runtime, const char *device
         bool compile_only = name.kind == GC_NAME_ARCHITECTURE;
         status = gc_session_new(r, compile_only ? GC_SESSION_COMPILE_ONLY : GC_SESSION_LIVE, &made);
     }
-    if (status) {
+    if (status || !made) {
         return status;
     }
     made->progress = known.progress;

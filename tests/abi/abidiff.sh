@@ -4,11 +4,14 @@
 # usage: abidiff.sh LIBRARY [--accept]     LIBRARY was built with -g; --accept makes it the baseline
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd) library=$(realpath "$1")
-baseline=$here/libgpuchar.abi include=$here/../../include
+baseline=$here/libgpuchar.abi root=$(cd "$here/../.." && pwd) include=$here/../../include
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
 
 # Paths and line numbers do not belong into the baseline: they would change with every edit.
-describe() { abidw --no-corpus-path --no-comp-dir-path --no-show-locs --headers-dir "$include" --drop-private-types "$1"; }
+describe() {
+  abidw --no-corpus-path --no-comp-dir-path --no-show-locs --headers-dir "$include" --drop-private-types "$1" |
+    sed -E "s,( path=')$root/(build/[^/']*/)?,\1,"
+}
 
 if [ "${2:-}" = --accept ]; then
   describe "$library" >"$baseline"
@@ -28,7 +31,7 @@ plant() { # WHAT SED-EXPRESSION
   echo "$1: caught by abidiff"
 }
 plant "a removed function" "s/(<elf-symbol name='gpuchar_version)(' .*)/\1\2\n\1_removed\2/"
-plant "a changed member" "/<class-decl name='gpuchar_stat' /,/<\/class-decl>/s/layout-offset-in-bits='64'/layout-offset-in-bits='32'/"
+plant "a changed member" "/<class-decl name='gpuchar_error' /,/<\/class-decl>/s/layout-offset-in-bits='64'/layout-offset-in-bits='32'/"
 
 [ -f "$baseline" ] || { echo "no baseline yet: abidiff.sh LIBRARY --accept" >&2; exit 1; }
 rc=0

@@ -64,6 +64,8 @@ typedef struct host_driver {
     int (*ctx_destroy)(void *context);
     int (*ctx_get_current)(void **context);
     int (*ctx_set_current)(void *context);
+    int (*ctx_push)(void *context);
+    int (*ctx_pop)(void **context);
     int (*ctx_synchronize)(void);
     int (*mem_info)(size_t *available, size_t *total);
     int (*mem_alloc)(uint64_t *address, size_t bytes);
@@ -92,6 +94,8 @@ static inline host_driver open_host_driver(void) {
                   {"cuCtxDestroy_v2", &driver.ctx_destroy},
                   {"cuCtxGetCurrent", &driver.ctx_get_current},
                   {"cuCtxSetCurrent", &driver.ctx_set_current},
+                  {"cuCtxPushCurrent_v2", &driver.ctx_push},
+                  {"cuCtxPopCurrent_v2", &driver.ctx_pop},
                   {"cuCtxSynchronize", &driver.ctx_synchronize},
                   {"cuMemGetInfo_v2", &driver.mem_info},
                   {"cuMemAlloc_v2", &driver.mem_alloc},

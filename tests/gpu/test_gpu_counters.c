@@ -21,7 +21,7 @@ typedef struct work {
 
 #define BLOCKS 7
 #define THREADS 96
-#define WARPS (BLOCKS * THREADS / 32)
+#define WARPS (BLOCKS * THREADS / 32.0)
 #define TURNS 100
 
 static int launch(void *user, size_t range, void *stream) {

@@ -50,9 +50,18 @@ static void bad_options(gpuchar_session *session) {
     BAD("2^32 - 1 iterations", iterations, UINT32_MAX, GPUCHAR_E_LIMIT);
     BAD("kind of 9", kind, 9, GPUCHAR_E_INVALID_ARGUMENT);
     BAD("lane map of 9", lane_map, 9, GPUCHAR_E_INVALID_ARGUMENT);
+    BAD("counters of 9", counters, 9, GPUCHAR_E_INVALID_ARGUMENT);
+    BAD("keep_samples of 2", keep_samples, 2, GPUCHAR_E_INVALID_ARGUMENT);
+    BAD("require of 8", require, 8, GPUCHAR_E_INVALID_ARGUMENT);
     BAD("struct_size of 7", struct_size, 7, GPUCHAR_E_STRUCT_SIZE);
     BAD("struct_size of 0", struct_size, 0, GPUCHAR_E_STRUCT_SIZE);
 #undef BAD
+    options = small_sweep();
+    options.lane_map = GPUCHAR_LANES_GIVEN;
+    options.lanes[31] = 32;
+    expect(session, "lane on path 32", &options, GPUCHAR_E_LIMIT);
+    options.lanes[31] = 1; /* two paths are given, ways asks for 1 and 2 */
+    expect(session, "given lanes and ways", &options, GPUCHAR_E_INVALID_ARGUMENT);
     CHECK(gpuchar_divergence_sweep(session, NULL, NULL) == GPUCHAR_E_INVALID_ARGUMENT, "NULL result");
     gpuchar_divergence_sweep_result result = GPUCHAR_DIVERGENCE_SWEEP_RESULT_INIT;
     CHECK(gpuchar_divergence_sweep(NULL, NULL, &result) == GPUCHAR_E_INVALID_ARGUMENT, "NULL session");
@@ -89,6 +98,25 @@ static void bad_counters(gpuchar_session *session) {
     printf("%-24s %-28s %s\n", "failing callback", gpuchar_status_name(status), gpuchar_last_error()->message);
     CHECK(status == GPUCHAR_E_CALLBACK || not_to_be_had(status), "%d", status);
     works(session, "a failing callback");
+}
+
+/* Either counted, or an error that says why not; never a result without counters. */
+static void required_counters(gpuchar_session *session) {
+    gpuchar_divergence_sweep_options options = small_sweep();
+    gpuchar_divergence_sweep_result result = GPUCHAR_DIVERGENCE_SWEEP_RESULT_INIT;
+    options.counters = GPUCHAR_COUNTERS_REQUIRED;
+    gpuchar_status status = gpuchar_divergence_sweep(session, &options, &result);
+    const gpuchar_error *error = gpuchar_last_error();
+    printf("%-24s %-28s %s\n", "counters required", gpuchar_status_name(status), status < 0 ? error->message : "");
+    if (status >= 0) {
+        CHECK(result.evidence.counters_status == GPUCHAR_OK, "counters_status %d", result.evidence.counters_status);
+        CHECK(result.known & GPUCHAR_DIVERGENCE_VALIDATED, "nothing was counted");
+    } else {
+        CHECK(error->status == status && error->message[0] && error->hint[0], "the detail is missing");
+        CHECK(result.points == NULL, "a failed result is not zeroed");
+    }
+    gpuchar_divergence_sweep_result_free(&result);
+    works(session, "required counters");
 }
 
 /* ---- cancel and busy ---- */
@@ -144,6 +172,7 @@ int main(void) {
     works(session, "opening");
     bad_options(session);
     bad_counters(session);
+    required_counters(session);
     cancelled(session);
     busy(session);
     gpuchar_session_close(session);

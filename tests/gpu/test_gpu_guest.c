@@ -2,6 +2,8 @@
 #include "gpu_check.h"
 
 #include <dirent.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 extern char **environ;
 
@@ -13,10 +15,13 @@ static size_t open_descriptors(void) {
     return count;
 }
 
-static size_t environment_size(void) {
-    size_t size = 0;
+/* All names and values, one after the other. */
+static char *environment_text(void) {
+    size_t size = 1;
     for (char **at = environ; *at; ++at) size += strlen(*at) + 1;
-    return size;
+    char *text = calloc(1, size), *end = text;
+    for (char **at = environ; text && *at; ++at) end = stpcpy(stpcpy(end, *at), "\n");
+    return text;
 }
 
 static void measure_once(const char *where, const gpuchar_session_options *session_options, uint32_t counters) {
@@ -39,6 +44,18 @@ static void *current(const host_driver *driver) {
     return context;
 }
 
+/* Two entries on the thread's stack of contexts: both are still there, in their order, and no third. */
+static void check_stack(const host_driver *driver, void *below) {
+    void *above = NULL, *popped = NULL;
+    CHECK(driver->ctx_create(&above, 0, 0) == 0, "cuCtxCreate"); /* pushes it */
+    measure_once("two contexts on the stack", NULL, GPUCHAR_COUNTERS_OFF);
+    CHECK(driver->ctx_pop(&popped) == 0 && popped == above, "the top of the stack changed");
+    CHECK(current(driver) == below, "what lay below it changed");
+    CHECK(driver->ctx_push(above) == 0, "cuCtxPushCurrent");
+    CHECK(driver->ctx_destroy(above) == 0, "cuCtxDestroy"); /* pops it */
+    CHECK(current(driver) == below, "the stack is not as before");
+}
+
 static void check_contexts(const host_driver *driver) {
     void *own = NULL;
     CHECK(driver->ctx_create(&own, 0, 0) == 0, "cuCtxCreate");
@@ -49,32 +66,82 @@ static void check_contexts(const host_driver *driver) {
     options.context = own;
     measure_once("own context used", &options, GPUCHAR_COUNTERS_AUTO);
     CHECK(current(driver) == own, "the current context changed");
+    check_stack(driver, own);
     CHECK(driver->ctx_set_current(NULL) == 0, "cuCtxSetCurrent");
     measure_once("own context used, none current", &options, GPUCHAR_COUNTERS_OFF);
     CHECK(current(driver) == NULL, "a context was left current");
     CHECK(driver->ctx_destroy(own) == 0, "the caller's context is damaged");
 }
 
-/* 100 times open, measure, close: what is free before and after must be the same. */
-static void check_memory(const host_driver *driver) {
+/* Many times open, measure, close: what is free before and after must be the same. */
+static void check_rounds(const host_driver *driver, const char *where, const gpuchar_session_options *options,
+                         int rounds) {
     size_t before = 0, after = 0, total = 0, descriptors = 0;
-    void *own = NULL;
-    CHECK(driver->ctx_create(&own, 0, 0) == 0, "cuCtxCreate");
-    gpuchar_session_options options = GPUCHAR_SESSION_OPTIONS_INIT;
-    options.context = own;
-    int rounds = times_count() ? 100 : 5;
     for (int i = 0; i < rounds + 2; ++i) {
-        measure_once("memory", &options, GPUCHAR_COUNTERS_OFF);
+        measure_once(where, options, GPUCHAR_COUNTERS_OFF);
         if (i != 1) continue; /* the driver keeps what its first uses took */
         CHECK(driver->mem_info(&before, &total) == 0, "cuMemGetInfo");
         descriptors = open_descriptors();
     }
     CHECK(driver->mem_info(&after, &total) == 0, "cuMemGetInfo");
-    printf("free memory before %zu after %d rounds %zu (%+lld), descriptors %zu and %zu\n", before, rounds, after,
-           (long long)after - (long long)before, descriptors, open_descriptors());
+    printf("%s: free memory before %zu, after %d rounds %zu (%+lld), descriptors %zu and %zu\n", where, before, rounds,
+           after, (long long)after - (long long)before, descriptors, open_descriptors());
     CHECK(before == after, "memory was not given back");
     CHECK(descriptors == open_descriptors(), "descriptors were left open");
+}
+
+static void check_memory(const host_driver *driver) {
+    void *own = NULL;
+    CHECK(driver->ctx_create(&own, 0, 0) == 0, "cuCtxCreate");
+    gpuchar_session_options options = GPUCHAR_SESSION_OPTIONS_INIT;
+    options.context = own;
+    check_rounds(driver, "own context", &options, times_count() ? 100 : 5);
+    /* Each round makes and destroys the primary context: slower. The own one only serves to ask what is free. */
+    check_rounds(driver, "primary context", NULL, times_count() ? 20 : 2);
     CHECK(driver->ctx_destroy(own) == 0, "cuCtxDestroy");
+}
+
+/* Nothing on the host's standard output and error. */
+static void check_silence(void) {
+    char name[] = "/tmp/gpuchar_guest_XXXXXX";
+    fflush(stdout);
+    int file = mkstemp(name), out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO);
+    CHECK(file >= 0 && out >= 0 && err >= 0, "a temporary file");
+    if (file < 0 || out < 0 || err < 0) return;
+    unlink(name);
+    dup2(file, STDOUT_FILENO);
+    dup2(file, STDERR_FILENO);
+    int failures = gpu_failures;
+    measure_once("silence", NULL, GPUCHAR_COUNTERS_AUTO);
+    bool failed = gpu_failures != failures;
+    off_t written = lseek(file, 0, SEEK_END);
+    fflush(stdout);
+    dup2(out, STDOUT_FILENO);
+    dup2(err, STDERR_FILENO);
+    close(file);
+    close(out);
+    close(err);
+    CHECK(!failed, "the call failed while its output was watched");
+    CHECK(written == 0, "%lld bytes were printed", (long long)written);
+}
+
+/* A forked child cannot use the session: a clear error, a safe close; the parent's goes on. */
+static void check_fork(void) {
+    gpuchar_session *session = open_or_skip(NULL);
+    gpuchar_divergence_sweep_options options = small_sweep();
+    gpuchar_divergence_sweep_result result = GPUCHAR_DIVERGENCE_SWEEP_RESULT_INIT;
+    int ended = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        gpuchar_status status = gpuchar_divergence_sweep(session, &options, &result);
+        gpuchar_session_close(session);
+        _exit(status == GPUCHAR_E_FORKED ? 0 : 1);
+    }
+    CHECK(child > 0 && waitpid(child, &ended, 0) == child, "fork");
+    CHECK(WIFEXITED(ended) && WEXITSTATUS(ended) == 0, "the child ended with %#x", (unsigned)ended);
+    CHECK(gpuchar_divergence_sweep(session, &options, &result) >= 0, "the parent's session after a fork");
+    gpuchar_divergence_sweep_result_free(&result);
+    gpuchar_session_close(session);
 }
 
 /* A capture of the host's on a stream of its own goes on while we measure, and its kernels still work afterwards. */
@@ -104,14 +171,19 @@ static void check_capture(const host_driver *driver) {
 int main(void) {
     gpuchar_session_close(open_or_skip(NULL));
     host_driver driver = open_host_driver();
-    size_t environment = environment_size();
+    char *before = environment_text();
     check_contexts(&driver);
     check_memory(&driver);
     if (times_count()) {
         check_capture(&driver);
+        check_silence();
+        check_fork();
     } else {
-        printf("captures are not checked: a sanitizer breaks them by itself\n");
+        printf("captures, silence and forks are not checked: a sanitizer breaks them by itself\n");
     }
-    CHECK(environment == environment_size(), "the environment changed");
+    char *after = environment_text();
+    CHECK(before && after && strcmp(before, after) == 0, "the environment changed");
+    free(before);
+    free(after);
     return gpu_finish();
 }

@@ -1,345 +1,280 @@
-/* Answers of a recorded session: a planted sweep is saved, loaded and asked in all the ways it can answer, and in those it cannot. */
-#include <unit/sweep_client.h>
-#include <unit/divergence_planted.h>
-#include <unit/temp_folder.h>
+/* The divergence sweep answered from a recorded profile: whole, in part, and what it does not hold. Needs no NVRTC. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 
-static char path[128];
-static gpuchar_session *session;
+#include <cmocka.h>
 
-/* All k from 1 to 32, steady and on the law. */
-static gpuchar_divergence_sweep_result planted_result(uint32_t flags) {
-    planted plan = plant_law(32, 0);
-    plan_noise(&plan, 1e-5, 11);
-    gpuchar_divergence_sweep_result result = reduce_planted(&plan);
+#include "unit/finite_walk.h"
+#include "unit/schema_walk.h"
+#include "unit/sweep_helper.h"
+#include "unit/temp_folder.h"
+
+#include <experiments/divergence_reduce.h>
+#include <session/session_internal.h>
+
+#define NAME "divergence_sweep"
+#define LAUNCHES 9
+#define POINTS 6
+
+typedef gpuchar_divergence_sweep_options sweep_options;
+typedef gpuchar_divergence_sweep_result sweep_result;
+
+static const uint32_t WAYS[POINTS] = {1, 2, 4, 8, 16, 32};
+
+/* Not quite a line: a fit through a part of it differs from the fit through all. */
+static double law(uint32_t ways) {
+    return 32768.0 * ways + 40 + (ways > 8 ? 16.0 * ways : 0);
+}
+
+/* As measured on a GPU, with every launch kept. */
+static sweep_result new_result(void) {
+    sweep_result result = GPUCHAR_DIVERGENCE_SWEEP_RESULT_INIT;
+    double paths[32 * LAUNCHES], scratch[2 * LAUNCHES];
     result.kind = GPUCHAR_PATH_FP32;
     result.lane_map = GPUCHAR_LANES_STRIDED;
     result.body = 128;
     result.iterations = 64;
     result.launches = LAUNCHES;
     result.seed = 1;
-    result.samples = plan.points;
-    result.sample_count = (size_t)32 * LAUNCHES;
-    for (uint32_t i = 0; i < 32; ++i) result.points[i].sample_offset = (uint64_t)i * LAUNCHES;
-    result.evidence.flags |= flags;
-    result.evidence.counters_status = flags & GPUCHAR_FLAG_COUNTED ? GPUCHAR_OK : GPUCHAR_E_NO_PERMISSION;
+    result.points = calloc(POINTS, sizeof result.points[0]);
+    result.samples = calloc(POINTS * LAUNCHES, sizeof result.samples[0]);
+    assert_true(result.points && result.samples);
+    result.point_count = POINTS;
+    result.sample_count = POINTS * LAUNCHES;
+    for (size_t i = 0; i < 32 * LAUNCHES; ++i) paths[i] = law(1) + (double)(i % 3);
+    for (size_t i = 0; i < POINTS * LAUNCHES; ++i) result.samples[i] = law(WAYS[i / LAUNCHES]) + (double)(i % 5);
+    for (size_t i = 0; i < POINTS; ++i) {
+        result.points[i].ways = WAYS[i];
+        result.points[i].sample_offset = i * LAUNCHES;
+    }
+    gc_divergence_summarize(paths, result.samples, LAUNCHES, result.kind, scratch, &result);
+    gc_divergence_derive(&result);
+    assert_int_equal(result.evidence.flags, 0);
+    result.evidence.flags = GPUCHAR_FLAG_PROVED | GPUCHAR_FLAG_COUNTED;
     result.evidence.arch = 90;
-    free(plan.paths);
     return result;
 }
 
-static gpuchar_profile *empty_profile(void) {
-    gpuchar_session *device = NULL;
+/* Saves the result as a profile's only one, frees it, and opens the profile. */
+static gpuchar_session *record(sweep_result *result) {
+    char path[128];
+    gpuchar_session *compile_only = NULL, *session = NULL;
     gpuchar_profile *profile = NULL;
-    assert_int_equal(open_compile_only(90, NULL, &device), GPUCHAR_OK);
-    expect_status(gpuchar_profile_create(device, &profile), GPUCHAR_OK);
-    gpuchar_session_close(device);
-    return profile;
-}
-
-/* Through the file, as a user does. */
-static void record(const gpuchar_divergence_sweep_result *results, size_t count) {
-    gpuchar_profile *profile = empty_profile(), *loaded = NULL;
-    for (size_t i = 0; i < count; ++i) {
-        expect_status(gpuchar_profile_add(profile, SWEEP_NAME, &results[i]), GPUCHAR_OK);
-    }
-    expect_status(gpuchar_profile_save(profile, path), GPUCHAR_OK);
-    gpuchar_profile_free(profile);
-    expect_status(gpuchar_profile_load(path, &loaded), GPUCHAR_OK);
-    gpuchar_profile_free(loaded);
-    gpuchar_session_close(session);
-    session = NULL;
-    expect_status(gpuchar_session_open_recorded(NULL, path, &session), GPUCHAR_OK);
-}
-
-static int set_up(void **state) {
-    uint32_t archs[64];
-    session = NULL;
-    if (make_folder(state)) return -1;
     snprintf(path, sizeof path, "%s/profile.json", folder);
-    if (known_archs(archs) == 0) return 0;
-    gpuchar_divergence_sweep_result result = planted_result(GPUCHAR_FLAG_PROVED);
-    record(&result, 1);
-    gpuchar_divergence_sweep_result_free(&result);
-    return 0;
+    assert_int_equal(gc_session_new(NULL, GC_SESSION_COMPILE_ONLY, &compile_only), GPUCHAR_OK);
+    assert_int_equal(gpuchar_profile_create(compile_only, &profile), GPUCHAR_OK);
+    assert_int_equal(gpuchar_profile_add(profile, NAME, result), GPUCHAR_OK);
+    assert_int_equal(gpuchar_profile_save(profile, path), GPUCHAR_OK);
+    gpuchar_profile_free(profile);
+    gpuchar_session_close(compile_only);
+    gpuchar_divergence_sweep_result_free(result);
+    assert_int_equal(gpuchar_session_open_recorded(NULL, path, &session), GPUCHAR_OK);
+    return session;
 }
 
-static int tear_down(void **state) {
-    gpuchar_session_close(session);
-    return remove_folder(state);
+static gpuchar_session *record_new(void) {
+    sweep_result result = new_result();
+    return record(&result);
 }
-
-static void expect_not_recorded(const gpuchar_divergence_sweep_options *options, const char *option) {
-    char quoted[48];
-    gpuchar_divergence_sweep_result result = dirty_result();
-    snprintf(quoted, sizeof quoted, "\"%s\"", option);
-    expect_status(gpuchar_divergence_sweep(session, options, &result), GPUCHAR_E_NOT_RECORDED);
-    expect_empty(&result, sizeof result);
-    expect_words(gpuchar_last_error()->hint, quoted);
-}
-
-/* ---- what it answers ---- */
 
 static void test_defaults(void **state) {
     (void)state;
-    if (!session) skip();
-    gpuchar_divergence_sweep_result planted_one = planted_result(GPUCHAR_FLAG_PROVED), result = dirty_result();
-    expect_status(gpuchar_divergence_sweep(session, NULL, &result), GPUCHAR_OK);
-    assert_int_equal(result.evidence.flags, GPUCHAR_FLAG_PROVED | GPUCHAR_FLAG_RECORDED);
-    assert_int_equal(result.point_count, 32);
-    assert_int_equal(result.known, planted_one.known);
-    for (uint32_t i = 0; i < 32; ++i) {
-        assert_memory_equal(&result.points[i].cycles, &planted_one.points[i].cycles, sizeof result.points[i].cycles);
-        assert_near(result.points[i].predicted_cycles, planted_one.points[i].predicted_cycles, 0);
-    }
-    assert_memory_equal(&result.slope, &planted_one.slope, sizeof result.slope);
-    assert_memory_equal(result.paths, planted_one.paths, sizeof result.paths);
-    assert_near(result.ratio_32, planted_one.ratio_32, 0);
-    assert_int_equal(result.sample_count, 0); /* not asked for */
-    assert_null(result.samples);
-    gpuchar_divergence_sweep_result_free(&planted_one);
+    sweep_result wanted = new_result(), result;
+    gpuchar_session *session = record_new();
+    assert_int_equal(run_sweep(session, NULL, &result), GPUCHAR_OK);
+    assert_int_equal(result.evidence.flags, GPUCHAR_FLAG_PROVED | GPUCHAR_FLAG_COUNTED | GPUCHAR_FLAG_RECORDED);
+    assert_true(!result.samples && result.sample_count == 0);
+    assert_int_equal(result.point_count, POINTS);
+    free(wanted.samples); /* not asked for */
+    wanted.samples = NULL;
+    wanted.sample_count = 0;
+    wanted.evidence.flags |= GPUCHAR_FLAG_RECORDED;
+    for (size_t i = 0; i < POINTS; ++i) wanted.points[i].sample_offset = 0;
+    assert_true(walk_equal(gpuchar_schema_get("gpuchar_divergence_sweep_result"), &wanted, &result));
+    gpuchar_divergence_sweep_result_free(&wanted);
     gpuchar_divergence_sweep_result_free(&result);
+    gpuchar_session_close(session);
+}
+
+static void test_subset(void **state) {
+    (void)state;
+    gpuchar_session *session = record_new();
+    sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
+    sweep_result all, result;
+    size_t seen = 0;
+    assert_int_equal(run_sweep(session, NULL, &all), GPUCHAR_OK);
+    options.ways_count = 2;
+    options.ways[0] = 8; /* in the order asked */
+    options.ways[1] = 2;
+    assert_int_equal(run_sweep(session, &options, &result), GPUCHAR_OK);
+    assert_int_equal(result.point_count, 2);
+    assert_int_equal(result.points[0].ways, 8);
+    assert_int_equal(result.points[1].ways, 2);
+    double slope = (result.points[0].cycles.median - result.points[1].cycles.median) / 6;
+    assert_true(fabs(result.slope.value - slope) < 1e-6 && fabs(all.slope.value - slope) > 1);
+    assert_int_equal(result.slope.points, 2);
+    assert_true(fabs(result.points[0].predicted_cycles - result.points[0].cycles.median) < 1e-6);
+    assert_true(result.points[0].cycles.median == all.points[3].cycles.median);
+    assert_true(all.known & GPUCHAR_DIVERGENCE_RATIO32);
+    assert_int_equal(result.known & GPUCHAR_DIVERGENCE_RATIO32, 0);
+    assert_true(result.ratio_32 == 0 && result.path_mean_cycles == all.path_mean_cycles);
+    assert_null(find_infinite(gpuchar_schema_get("gpuchar_divergence_sweep_result"), &result, &seen));
+    gpuchar_divergence_sweep_result_free(&result);
+    options.ways_count = 1;
+    assert_int_equal(run_sweep(session, &options, &result), GPUCHAR_OK);
+    assert_int_equal(result.slope.points, 0);
+    assert_int_equal(result.points[0].known, GPUCHAR_DIVERGENCE_POINT_RATIO);
+    assert_true(result.points[0].predicted_cycles == 0); /* nothing of the whole fit is left */
+    gpuchar_divergence_sweep_result_free(&result);
+    gpuchar_divergence_sweep_result_free(&all);
+    gpuchar_session_close(session);
+}
+
+static void test_samples(void **state) {
+    (void)state;
+    gpuchar_session *session = record_new();
+    sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
+    sweep_result result;
+    options.keep_samples = 1;
+    options.ways_count = 2;
+    options.ways[0] = 32;
+    options.ways[1] = 4;
+    assert_int_equal(run_sweep(session, &options, &result), GPUCHAR_OK);
+    assert_int_equal(result.sample_count, 2 * LAUNCHES);
+    assert_int_equal(result.points[1].sample_offset, LAUNCHES);
+    for (size_t i = 0; i < LAUNCHES; ++i) {
+        assert_true(result.samples[i] == law(32) + (double)((5 * LAUNCHES + i) % 5));
+        assert_true(result.samples[LAUNCHES + i] == law(4) + (double)((2 * LAUNCHES + i) % 5));
+    }
+    gpuchar_divergence_sweep_result_free(&result);
+    gpuchar_session_close(session);
+}
+
+/* Offsets that lie, the last one so that a sum of it wraps around: the samples are not recorded, and nothing outside of them is read. */
+static void test_lying_offsets(void **state) {
+    (void)state;
+    static const uint64_t offsets[] = {POINTS * LAUNCHES - LAUNCHES + 1, POINTS * LAUNCHES, UINT64_MAX,
+                                       UINT64_MAX - LAUNCHES + 1};
+    sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
+    options.keep_samples = 1;
+    for (size_t i = 0; i < GC_COUNT(offsets); ++i) {
+        sweep_result lying = new_result(), result;
+        lying.points[2].sample_offset = offsets[i];
+        gpuchar_session *session = record(&lying);
+        assert_int_equal(run_sweep(session, &options, &result), GPUCHAR_E_NOT_RECORDED);
+        assert_non_null(strstr(gpuchar_last_error()->hint, "keep_samples"));
+        gpuchar_divergence_sweep_result_free(&result);
+        gpuchar_session_close(session);
+    }
 }
 
 static void test_equal_options(void **state) {
     (void)state;
-    if (!session) skip();
-    gpuchar_divergence_sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
-    gpuchar_divergence_sweep_result result = dirty_result();
-    expect_status(gpuchar_experiment_preset(SWEEP_NAME, GPUCHAR_PRESET_FULL, &options), GPUCHAR_OK);
+    gpuchar_session *session = record_new();
+    sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
+    sweep_result result;
     options.kind = GPUCHAR_PATH_FP32;
     options.lane_map = GPUCHAR_LANES_STRIDED;
     options.body = 128;
     options.iterations = 64;
     options.launches = LAUNCHES;
     options.seed = 1;
-    options.require = GPUCHAR_REQUIRE_PROVED | GPUCHAR_REQUIRE_STABLE;
-    expect_status(gpuchar_experiment_run(session, SWEEP_NAME, &options, &result), GPUCHAR_OK);
-    assert_int_equal(result.point_count, 32);
+    options.counters = GPUCHAR_COUNTERS_REQUIRED;
+    options.require = GPUCHAR_REQUIRE_PROVED | GPUCHAR_REQUIRE_COUNTED | GPUCHAR_REQUIRE_STABLE;
+    memcpy(options.ways, WAYS, sizeof WAYS);
+    options.ways_count = POINTS;
+    assert_int_equal(run_sweep(session, &options, &result), GPUCHAR_OK);
+    assert_int_equal(result.point_count, POINTS);
     gpuchar_divergence_sweep_result_free(&result);
+    gpuchar_session_close(session);
 }
 
-static void test_subset(void **state) {
+static void test_not_recorded(void **state) {
     (void)state;
-    if (!session) skip();
-    gpuchar_divergence_sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
-    gpuchar_divergence_sweep_result result = dirty_result();
-    static const uint32_t ways[] = {20, 3, 9, 3};
-    memcpy(options.ways, ways, sizeof ways);
-    options.ways_count = 4;
-    expect_status(gpuchar_divergence_sweep(session, &options, &result), GPUCHAR_OK);
-    assert_int_equal(result.point_count, 4);
-    for (uint32_t i = 0; i < 4; ++i) {
-        assert_int_equal(result.points[i].ways, ways[i]);
-        assert_near(result.points[i].cycles.median, ways[i] * PATH_CYCLES, PATH_CYCLES * 1e-3);
-        assert_true(result.points[i].known & GPUCHAR_DIVERGENCE_POINT_PREDICTED);
-    }
-    assert_int_equal(result.slope.points, 4); /* fitted to these points, not to those that were left out */
-    assert_false(result.known & GPUCHAR_DIVERGENCE_RATIO32);
-    assert_near(result.ratio_32, 0, 0);
-    assert_all_finite(gpuchar_schema_get("gpuchar_divergence_sweep_result"), &result);
-    gpuchar_divergence_sweep_result_free(&result);
-
-    options.ways_count = 1;
-    expect_status(gpuchar_divergence_sweep(session, &options, &result), GPUCHAR_OK);
-    assert_int_equal(result.slope.points, 0);
-    assert_near(result.slope_robust, 0, 0);
-    assert_false(result.known & GPUCHAR_DIVERGENCE_INTERCEPT);
-    assert_false(result.points[0].known & GPUCHAR_DIVERGENCE_POINT_PREDICTED);
-    gpuchar_divergence_sweep_result_free(&result);
-}
-
-static void test_samples(void **state) {
-    (void)state;
-    if (!session) skip();
-    gpuchar_divergence_sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
-    gpuchar_divergence_sweep_result planted_one = planted_result(0), result = dirty_result();
-    options.ways[0] = 31;
-    options.ways[1] = 2;
-    options.ways_count = 2;
-    options.keep_samples = 1;
-    expect_status(gpuchar_divergence_sweep(session, &options, &result), GPUCHAR_OK);
-    assert_int_equal(result.sample_count, 2 * LAUNCHES);
-    for (uint32_t i = 0; i < 2; ++i) {
-        assert_int_equal(result.points[i].sample_offset, i * LAUNCHES);
-        assert_memory_equal(result.samples + (size_t)i * LAUNCHES,
-                            planted_one.samples + (size_t)(options.ways[i] - 1) * LAUNCHES, LAUNCHES * sizeof(double));
-    }
-    gpuchar_divergence_sweep_result_free(&result);
-    gpuchar_divergence_sweep_result_free(&planted_one);
-}
-
-/* What the measuring call had returned, the recorded one returns again. */
-static void test_caveats_stay(void **state) {
-    (void)state;
-    if (!session) skip();
-    static const struct {
-        uint32_t flags;
-        gpuchar_status counters_status, wanted;
-    } cases[] = {
-        {GPUCHAR_FLAG_PROVED | GPUCHAR_FLAG_COUNTED, GPUCHAR_OK, GPUCHAR_OK},
-        {GPUCHAR_FLAG_PROVED, GPUCHAR_E_NOT_REQUESTED, GPUCHAR_OK},
-        {GPUCHAR_FLAG_PROVED, GPUCHAR_OK, GPUCHAR_CAVEAT}, /* counters disagreed */
-        {0, GPUCHAR_E_NOT_REQUESTED, GPUCHAR_CAVEAT},
-        {GPUCHAR_FLAG_PROVED | GPUCHAR_FLAG_OFF_LAW, GPUCHAR_E_NOT_REQUESTED, GPUCHAR_CAVEAT},
-        {GPUCHAR_FLAG_PROVED | GPUCHAR_FLAG_UNSTABLE, GPUCHAR_E_NOT_REQUESTED, GPUCHAR_CAVEAT},
-        {GPUCHAR_FLAG_PROVED | GPUCHAR_FLAG_THROTTLED, GPUCHAR_E_NOT_REQUESTED, GPUCHAR_CAVEAT},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-        gpuchar_divergence_sweep_result recorded = planted_result(cases[i].flags), result = dirty_result();
-        recorded.evidence.counters_status = cases[i].counters_status;
-        record(&recorded, 1);
-        expect_status(gpuchar_divergence_sweep(session, NULL, &result), cases[i].wanted);
-        assert_int_equal(result.evidence.flags, cases[i].flags | GPUCHAR_FLAG_RECORDED);
-        gpuchar_divergence_sweep_result_free(&result);
-        gpuchar_divergence_sweep_result_free(&recorded);
-    }
-}
-
-static void test_newest_that_fits(void **state) {
-    (void)state;
-    if (!session) skip();
-    gpuchar_divergence_sweep_result recorded[2] = {planted_result(GPUCHAR_FLAG_PROVED),
-                                                   planted_result(GPUCHAR_FLAG_PROVED)};
-    gpuchar_divergence_sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
-    recorded[1].body = 512;
-    record(recorded, 2);
-    for (uint32_t body = 0; body <= 512; body += 128) {
-        gpuchar_divergence_sweep_result result = dirty_result();
-        options.body = body;
-        if (body == 256 || body == 384) continue;
-        expect_status(gpuchar_divergence_sweep(session, &options, &result), GPUCHAR_OK);
-        assert_int_equal(result.body, body ? body : 512);
-        gpuchar_divergence_sweep_result_free(&result);
-    }
-    for (size_t i = 0; i < 2; ++i) gpuchar_divergence_sweep_result_free(&recorded[i]);
-}
-
-/* ---- what it does not answer ---- */
-
-static void test_other_options(void **state) {
-    (void)state;
-    if (!session) skip();
-#define FIELD(name, value)                                                                                             \
-    { offsetof(gpuchar_divergence_sweep_options, name), value, #name }
     static const struct {
         size_t offset;
         uint32_t value;
-        const char *option;
-    } others[] = {FIELD(body, 64),
-                  FIELD(kind, GPUCHAR_PATH_INT32),
-                  FIELD(iterations, 5),
-                  FIELD(lane_map, GPUCHAR_LANES_RANDOM),
-                  FIELD(launches, 5),
-                  FIELD(lane_map, GPUCHAR_LANES_GIVEN),
-                  FIELD(seed, 2),
-                  FIELD(counters, GPUCHAR_COUNTERS_REQUIRED),
-                  FIELD(require, GPUCHAR_REQUIRE_COUNTED)};
-#undef FIELD
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; ++i) {
-        gpuchar_divergence_sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
+        const char *name;
+    } others[] = {
+#define OTHER(member, value) {offsetof(sweep_options, member), value, "\"" #member "\""}
+        OTHER(kind, GPUCHAR_PATH_INT32), OTHER(lane_map, GPUCHAR_LANES_RANDOM), OTHER(body, 256),
+        OTHER(iterations, 65),           OTHER(launches, LAUNCHES + 1),         OTHER(seed, 2),
+#undef OTHER
+    };
+    gpuchar_session *session = record_new();
+    sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
+    for (size_t i = 0; i < GC_COUNT(others); ++i) {
+        options = gpuchar_divergence_sweep_options_make();
         memcpy((char *)&options + others[i].offset, &others[i].value, sizeof others[i].value);
-        expect_not_recorded(&options, others[i].option);
+        check_fails(session, &options, GPUCHAR_E_NOT_RECORDED, NAME, others[i].name);
     }
-    gpuchar_divergence_sweep_result result = dirty_result(); /* and the next one is answered */
-    expect_status(gpuchar_divergence_sweep(session, NULL, &result), GPUCHAR_OK);
+    options = gpuchar_divergence_sweep_options_make();
+    options.ways_count = 2;
+    options.ways[0] = 1;
+    options.ways[1] = 3;
+    check_fails(session, &options, GPUCHAR_E_NOT_RECORDED, NAME, "\"ways\"");
+    gpuchar_session_close(session);
+}
+
+/* A recording without counters, proof and samples cannot stand in where the caller requires them. */
+static void test_required(void **state) {
+    (void)state;
+    sweep_result bare = new_result(), result;
+    free(bare.samples);
+    bare.samples = NULL;
+    bare.sample_count = 0;
+    bare.evidence.flags = 0;
+    gpuchar_session *session = record(&bare);
+    sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
+    assert_int_equal(run_sweep(session, &options, &result), GPUCHAR_CAVEAT);
     gpuchar_divergence_sweep_result_free(&result);
-}
-
-/* Wrong values are wrong here too: no file could answer them. */
-static void test_bad_options(void **state) {
-    (void)state;
-    if (!session) skip();
-    gpuchar_divergence_sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
-    gpuchar_divergence_sweep_result result = dirty_result();
-#define BAD(field, value, wanted)                                                                                      \
-    options = gpuchar_divergence_sweep_options_make();                                                                 \
-    options.field = value;                                                                                             \
-    expect_status(gpuchar_divergence_sweep(session, &options, &result), wanted);                                       \
-    expect_empty(&result, sizeof result)
-    BAD(ways_count, 33, GPUCHAR_E_LIMIT);
-    BAD(ways_count, UINT32_MAX, GPUCHAR_E_LIMIT);
-    BAD(ways_count, 1, GPUCHAR_E_LIMIT); /* ways[0] is 0 */
-    BAD(kind, 9, GPUCHAR_E_INVALID_ARGUMENT);
-    BAD(body, 100, GPUCHAR_E_LIMIT);
-    BAD(require, 64, GPUCHAR_E_INVALID_ARGUMENT);
-    BAD(keep_samples, 2, GPUCHAR_E_INVALID_ARGUMENT);
-    BAD(struct_size, 8, GPUCHAR_E_STRUCT_SIZE);
-#undef BAD
-}
-
-static void test_missing_parts(void **state) {
-    (void)state;
-    if (!session) skip();
-    gpuchar_divergence_sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
-    gpuchar_divergence_sweep_result recorded = planted_result(GPUCHAR_FLAG_UNSTABLE);
-    free(recorded.samples);
-    recorded.samples = NULL;
-    recorded.sample_count = 0;
-    recorded.point_count = 5;
-    record(&recorded, 1);
-    options.ways[0] = 6;
-    options.ways_count = 1;
-    expect_not_recorded(&options, "ways");
-    options.ways[0] = 5;
-    options.keep_samples = 1;
-    expect_not_recorded(&options, "keep_samples");
-    options.keep_samples = 0;
+    options.counters = GPUCHAR_COUNTERS_REQUIRED;
+    check_fails(session, &options, GPUCHAR_E_NOT_RECORDED, NAME, "\"counters\"");
+    options.counters = GPUCHAR_COUNTERS_AUTO;
     options.require = GPUCHAR_REQUIRE_PROVED;
-    expect_not_recorded(&options, "require");
-    options.require = GPUCHAR_REQUIRE_STABLE;
-    expect_not_recorded(&options, "require");
-    gpuchar_divergence_sweep_result_free(&recorded);
-}
-
-/* A file may say anything. */
-static void test_samples_out_of_range(void **state) {
-    (void)state;
-    if (!session) skip();
-    gpuchar_divergence_sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
+    check_fails(session, &options, GPUCHAR_E_NOT_RECORDED, NAME, "\"require\"");
+    options.require = GPUCHAR_REQUIRE_COUNTED;
+    check_fails(session, &options, GPUCHAR_E_NOT_RECORDED, NAME, "\"require\"");
+    options.require = 0;
     options.keep_samples = 1;
-    static const struct {
-        uint64_t offset;
-        uint32_t launches;
-    } bad[] = {{UINT64_MAX, LAUNCHES},
-               {UINT64_MAX - 100, LAUNCHES},
-               {31 * LAUNCHES + 1, LAUNCHES},
-               {0, LAUNCHES + 1},
-               {0, UINT32_MAX},
-               {0, 0}};
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
-        gpuchar_divergence_sweep_result recorded = planted_result(GPUCHAR_FLAG_PROVED);
-        recorded.points[3].sample_offset = bad[i].offset;
-        recorded.launches = bad[i].launches;
-        record(&recorded, 1);
-        expect_not_recorded(&options, "keep_samples");
-        gpuchar_divergence_sweep_result_free(&recorded);
-    }
+    check_fails(session, &options, GPUCHAR_E_NOT_RECORDED, NAME, "\"keep_samples\"");
+    gpuchar_session_cancel(session);
+    check_fails(session, NULL, GPUCHAR_E_CANCELLED, "cancelled", "");
+    assert_int_equal(run_sweep(session, NULL, &result), GPUCHAR_CAVEAT);
+    gpuchar_divergence_sweep_result_free(&result);
+    gpuchar_session_close(session);
 }
 
-static void test_profile_with_nothing(void **state) {
-    (void)state;
-    if (!session) skip();
-    gpuchar_divergence_sweep_result result = dirty_result();
-    record(NULL, 0);
-    expect_status(gpuchar_divergence_sweep(session, NULL, &result), GPUCHAR_E_NOT_RECORDED);
-    expect_empty(&result, sizeof result);
-    expect_words(gpuchar_last_error()->message, SWEEP_NAME);
+/* What was compiled only has no times: nothing is derived from them. */
+static void test_compile_only(void **state) {
+    NEEDS_NVRTC();
+    gpuchar_session *compiling = open_any();
+    sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
+    sweep_result made, result;
+    assert_int_equal(run_sweep(compiling, NULL, &made), GPUCHAR_CAVEAT);
+    gpuchar_session_close(compiling);
+    gpuchar_session *session = record(&made);
+    options.ways_count = 1;
+    options.ways[0] = 16;
+    assert_int_equal(run_sweep(session, &options, &result), GPUCHAR_CAVEAT);
+    const uint32_t flags = GPUCHAR_FLAG_PROVED | GPUCHAR_FLAG_COMPILE_ONLY | GPUCHAR_FLAG_RECORDED;
+    assert_int_equal(result.evidence.flags, flags);
+    assert_int_equal(result.known, GPUCHAR_DIVERGENCE_DECODED);
+    assert_int_equal(result.point_count, 1);
+    assert_int_equal(result.points[0].known, GPUCHAR_DIVERGENCE_POINT_EXPECTED);
+    gpuchar_divergence_sweep_result_free(&result);
+    gpuchar_session_close(session);
 }
 
 int main(void) {
-#define RECORDED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        RECORDED(test_defaults),
-        RECORDED(test_equal_options),
-        RECORDED(test_subset),
-        RECORDED(test_samples),
-        RECORDED(test_caveats_stay),
-        RECORDED(test_newest_that_fits),
-        RECORDED(test_other_options),
-        RECORDED(test_bad_options),
-        RECORDED(test_missing_parts),
-        RECORDED(test_samples_out_of_range),
-        RECORDED(test_profile_with_nothing),
+#define FOLDER_TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+        FOLDER_TEST(test_defaults),      FOLDER_TEST(test_subset),        FOLDER_TEST(test_samples),
+        FOLDER_TEST(test_lying_offsets), FOLDER_TEST(test_equal_options), FOLDER_TEST(test_not_recorded),
+        FOLDER_TEST(test_required),      FOLDER_TEST(test_compile_only),
+#undef FOLDER_TEST
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, find_archs, NULL);
 }

@@ -1,330 +1,423 @@
-/* The divergence sweep without a GPU: compile-only sessions, callbacks, the catalog of experiments, text and JSON. */
-#include <unit/sweep_client.h>
+/* The divergence sweep's public face on sessions without GPU: what is compiled and proved, and what is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 
-static uint32_t archs[64];
-static size_t arch_count;
+#include <cmocka.h>
 
-static int find_archs(void **state) {
-    (void)state;
-    arch_count = known_archs(archs);
-    return 0;
+#include "unit/finite_walk.h"
+#include "unit/schema_walk.h"
+#include "unit/sweep_helper.h"
+
+#define NAME "divergence_sweep"
+
+typedef gpuchar_divergence_sweep_options sweep_options;
+typedef gpuchar_divergence_sweep_result sweep_result;
+
+static const char *const MNEMONICS[] = {"", "FFMA", "IMAD", "LDG", "MUFU"};
+
+static sweep_options default_options(void) {
+    return GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
 }
 
-/* ---- compile, prove, tell ---- */
+/* ---- compiled and proved ---- */
 
-static void check_proved(const gpuchar_divergence_sweep_result *result, uint32_t arch) {
+static void check_proved(const sweep_result *result, uint32_t arch, uint32_t kind, uint32_t body) {
     const gpuchar_evidence *evidence = &result->evidence;
     assert_int_equal(evidence->flags, GPUCHAR_FLAG_COMPILE_ONLY | GPUCHAR_FLAG_PROVED);
     assert_int_equal(evidence->proof_status, GPUCHAR_OK);
-    assert_int_equal(evidence->counters_status, GPUCHAR_E_NOT_APPLICABLE);
     assert_int_equal(evidence->known, GPUCHAR_EVIDENCE_DECODED);
     assert_int_equal(evidence->arch, arch);
-    assert_int_equal(evidence->intended_count, (uint64_t)32 * result->iterations * result->body);
-    assert_int_equal(evidence->decoded_count, evidence->intended_count);
+    assert_int_equal(result->kind, kind);
+    assert_int_equal(result->body, body);
+    assert_in_range(result->iterations, 4, 65536);
+    assert_true(evidence->intended_count == UINT64_C(32) * result->iterations * body);
+    assert_true(evidence->decoded_count == evidence->intended_count);
     assert_int_equal(evidence->executed_count, 0);
+    assert_int_equal(strncmp(evidence->mnemonic, MNEMONICS[kind], strlen(MNEMONICS[kind])), 0);
     assert_int_equal(result->known, GPUCHAR_DIVERGENCE_DECODED);
+    assert_in_range(result->loop_instructions, body + 1, body + body / 2);
     assert_int_equal(result->dispatch_decisions, 31);
-    assert_in_range(result->loop_instructions, result->body + 1, result->body + result->body / 8 + 16);
-    assert_int_equal(evidence->scaffold_count,
-                     (uint64_t)32 * result->iterations * (result->loop_instructions - result->body));
-    assert_in_range(result->code_bytes, 32 * 16 * result->loop_instructions, 40 * 16 * result->loop_instructions);
-    assert_true(result->loop_stall_cycles >= result->loop_instructions);
-    assert_true(result->prove_ns > 0 && result->call_ns >= result->prove_ns);
-}
-
-/* Nothing was run: no number may look as if it had been. */
-static void check_not_run(const gpuchar_divergence_sweep_result *result) {
-    assert_int_equal(result->warmup_launches, 0);
-    assert_int_equal(result->sample_count, 0);
-    assert_null(result->samples);
+    assert_true(result->code_bytes >= UINT64_C(32) * 16 * body);
+    assert_true(result->loop_stall_cycles >= body);
     assert_int_equal(result->slope.points, 0);
-    assert_int_equal(result->intercept.points, 0);
-    assert_true(result->path_mean_cycles == 0 && result->ratio_32 == 0 && result->flatness == 0);
-    assert_int_equal(result->launches_ns, 0);
-    assert_int_equal(result->device_memory_bytes, 0);
-    for (size_t i = 0; i < 32; ++i) assert_int_equal(result->paths[i].samples, 0);
-    for (size_t i = 0; i < result->point_count; ++i) {
-        assert_int_equal(result->points[i].cycles.samples, 0);
-        assert_int_equal(result->points[i].known & ~(uint32_t)GPUCHAR_DIVERGENCE_POINT_EXPECTED, 0);
-    }
-}
-
-static void check_expected_counts(const gpuchar_divergence_sweep_result *result) {
+    assert_int_equal(result->paths[0].samples, 0);
     for (size_t i = 0; i < result->point_count; ++i) {
         const gpuchar_divergence_point *point = &result->points[i];
         assert_int_equal(point->known, GPUCHAR_DIVERGENCE_POINT_EXPECTED);
-        assert_int_equal(point->expected_count, (uint64_t)point->ways * result->iterations * result->loop_instructions);
+        assert_true(point->expected_count == (uint64_t)point->ways * result->iterations * result->loop_instructions);
     }
 }
 
-static void test_every_architecture(void **state) {
-    (void)state;
-    if (arch_count == 0) skip();
-    static const char *const mnemonics[] = {"", "FFMA", "IMAD", "LDG", "MUFU"};
+static void check_compiles(gpuchar_session *session, uint32_t arch, uint32_t kind, uint32_t body, uint32_t counters) {
+    sweep_options options = default_options();
+    sweep_result result;
+    size_t seen = 0;
+    options.kind = kind;
+    options.body = body;
+    options.counters = counters;
+    gpuchar_status status = run_sweep(session, &options, &result);
+    if (status != GPUCHAR_CAVEAT || !(result.evidence.flags & GPUCHAR_FLAG_PROVED)) {
+        fail_msg("sm_%u, kind %u, body %u: %s, proof %s, %s", arch, kind, body, gpuchar_status_name(status),
+                 gpuchar_status_name(result.evidence.proof_status), gpuchar_last_error()->message);
+    }
+    check_proved(&result, arch, kind, body);
+    gpuchar_status told = counters == GPUCHAR_COUNTERS_OFF ? GPUCHAR_E_NOT_REQUESTED : GPUCHAR_E_NOT_APPLICABLE;
+    assert_int_equal(result.evidence.counters_status, told);
+    assert_null(find_infinite(gpuchar_schema_get("gpuchar_divergence_sweep_result"), &result, &seen));
+    assert_true(seen > 300);
+    gpuchar_divergence_sweep_result_free(&result);
+    assert_true(!result.points && result.point_count == 0);
+}
+
+static void test_all_architectures(void **state) {
+    NEEDS_NVRTC();
     for (size_t i = 0; i < arch_count; ++i) {
-        gpuchar_session *session = NULL;
-        expect_status(open_compile_only(archs[i], NULL, &session), GPUCHAR_OK);
+        gpuchar_session *session = open_arch(archs[i]);
         for (uint32_t kind = GPUCHAR_PATH_FP32; kind <= GPUCHAR_PATH_SPECIAL; ++kind) {
-            gpuchar_divergence_sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
-            gpuchar_divergence_sweep_result result = dirty_result();
-            options.kind = kind;
-            options.body = 64;
-            options.counters = GPUCHAR_COUNTERS_OFF;
-            expect_status(gpuchar_divergence_sweep(session, &options, &result), GPUCHAR_CAVEAT);
-            check_not_run(&result);
-            assert_int_equal(result.kind, kind);
-            if (archs[i] >= 70) {
-                check_proved(&result, archs[i]);
-                check_expected_counts(&result);
-                assert_string_equal(result.evidence.mnemonic, mnemonics[kind]);
-            } else {
-                assert_int_equal(result.evidence.flags, GPUCHAR_FLAG_COMPILE_ONLY);
-                assert_int_equal(result.evidence.proof_status, GPUCHAR_E_SASS_UNKNOWN);
-            }
-            gpuchar_divergence_sweep_result_free(&result);
+            check_compiles(session, archs[i], kind, 128, GPUCHAR_COUNTERS_OFF);
         }
         gpuchar_session_close(session);
     }
 }
 
-static void test_every_body(void **state) {
-    (void)state;
-    if (arch_count == 0) skip();
-    gpuchar_session *session = new_compile_only(NULL);
+static void test_all_bodies(void **state) {
+    NEEDS_NVRTC();
+    gpuchar_session *session = open_any();
     for (uint32_t body = 64; body <= 512; body *= 2) {
-        gpuchar_divergence_sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
-        gpuchar_divergence_sweep_result result = dirty_result();
-        options.body = body;
-        options.require = GPUCHAR_REQUIRE_PROVED;
-        expect_status(gpuchar_divergence_sweep(session, &options, &result), GPUCHAR_CAVEAT);
-        check_proved(&result, 90);
-        assert_int_equal(result.body, body);
-        assert_int_equal(result.iterations, 32768 / (body * 4));
-        gpuchar_divergence_sweep_result_free(&result);
-        assert_null(result.points);
-        assert_int_equal(result.point_count, 0);
+        check_compiles(session, archs[arch_count / 2], GPUCHAR_PATH_FP32, body, GPUCHAR_COUNTERS_AUTO);
     }
     gpuchar_session_close(session);
 }
 
-static void test_defaults_and_own_ways(void **state) {
-    (void)state;
-    if (arch_count == 0) skip();
-    gpuchar_session *session = new_compile_only(NULL);
-    gpuchar_divergence_sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT, before;
-    gpuchar_divergence_sweep_result result = dirty_result();
-    expect_status(gpuchar_divergence_sweep(session, NULL, &result), GPUCHAR_CAVEAT);
-    assert_int_equal(result.kind, GPUCHAR_PATH_FP32);
+static void test_defaults(void **state) {
+    NEEDS_NVRTC();
+    static const uint32_t powers[] = {1, 2, 4, 8, 16, 32};
+    gpuchar_session *session = open_any();
+    sweep_result result;
+    assert_int_equal(run_sweep(session, NULL, &result), GPUCHAR_CAVEAT);
+    check_proved(&result, archs[arch_count / 2], GPUCHAR_PATH_FP32, 128);
+    assert_int_equal(result.point_count, 6);
+    for (size_t i = 0; i < 6; ++i) assert_int_equal(result.points[i].ways, powers[i]);
     assert_int_equal(result.lane_map, GPUCHAR_LANES_STRIDED);
-    assert_int_equal(result.body, 128);
-    assert_int_equal(result.iterations, 64);
     assert_int_equal(result.launches, 201);
     assert_int_equal(result.seed, 1);
-    assert_int_equal(result.point_count, 6);
-    for (uint32_t i = 0; i < 6; ++i) assert_int_equal(result.points[i].ways, 1u << i);
-    gpuchar_divergence_sweep_result_free(&result);
-    static const uint32_t own[] = {7, 3, 7, 32, 1};
-    memcpy(options.ways, own, sizeof own);
-    options.ways_count = 5;
-    options.seed = 99;
-    before = options;
-    expect_status(gpuchar_divergence_sweep(session, &options, &result), GPUCHAR_CAVEAT);
-    assert_memory_equal(&options, &before, sizeof options);
-    assert_int_equal(result.point_count, 5);
-    for (uint32_t i = 0; i < 5; ++i) assert_int_equal(result.points[i].ways, own[i]);
-    assert_int_equal(result.seed, 99);
-    check_expected_counts(&result);
-    assert_int_equal(result.compile_ns, 0); /* the same kernels as above */
+    assert_true(!result.samples && result.sample_count == 0);
     gpuchar_divergence_sweep_result_free(&result);
     gpuchar_session_close(session);
 }
 
-/* ---- callbacks and interruptions ---- */
+/* ---- bad options ---- */
 
-typedef struct watcher {
-    gpuchar_session *session;
-    uint32_t calls;
-    bool call_again;
-    bool cancel;
-    double last;
-} watcher;
+static const struct {
+    size_t offset;
+    uint32_t value;
+    gpuchar_status status;
+    const char *field;
+} BAD[] = {
+#define BAD_OPTION(member, value, status)                                                                              \
+    { offsetof(sweep_options, member), value, GPUCHAR_E_##status, #member }
+    BAD_OPTION(kind, 5, INVALID_ARGUMENT),
+    BAD_OPTION(kind, UINT32_MAX, INVALID_ARGUMENT),
+    BAD_OPTION(lane_map, 5, INVALID_ARGUMENT),
+    BAD_OPTION(counters, 3, INVALID_ARGUMENT),
+    BAD_OPTION(keep_samples, 2, INVALID_ARGUMENT),
+    BAD_OPTION(require, 8, INVALID_ARGUMENT),
+    BAD_OPTION(ways_count, 33, LIMIT),
+    BAD_OPTION(ways_count, UINT32_MAX, LIMIT),
+    BAD_OPTION(ways[2], 0, LIMIT),
+    BAD_OPTION(ways[2], 33, LIMIT),
+    BAD_OPTION(ways[2], UINT32_MAX, LIMIT),
+    BAD_OPTION(body, 1, LIMIT),
+    BAD_OPTION(body, 96, LIMIT),
+    BAD_OPTION(body, 1024, LIMIT),
+    BAD_OPTION(iterations, 3, LIMIT),
+    BAD_OPTION(iterations, 65537, LIMIT),
+    BAD_OPTION(launches, 4, LIMIT),
+    BAD_OPTION(launches, 10001, LIMIT),
+    BAD_OPTION(lanes[31], 32, LIMIT),
+#undef BAD_OPTION
+};
 
-static void watch(void *user, const char *step, double done) {
-    watcher *w = user;
-    w->calls++;
-    w->last = done;
-    assert_true(step && step[0] && done >= 0 && done <= 1);
-    if (w->cancel) gpuchar_session_cancel(w->session);
-    if (!w->call_again) return;
-    gpuchar_divergence_sweep_result result = dirty_result();
-    expect_status(gpuchar_divergence_sweep(w->session, NULL, &result), GPUCHAR_E_BUSY);
-    expect_empty(&result, sizeof result);
+static void test_bad_options(void **state) {
+    NEEDS_NVRTC();
+    gpuchar_session *session = open_any();
+    for (size_t i = 0; i < GC_COUNT(BAD); ++i) {
+        sweep_options options = default_options();
+        char value[32];
+        if (strncmp(BAD[i].field, "ways[", 5) == 0) {
+            options.ways_count = 3;
+            options.ways[0] = options.ways[1] = 1;
+        }
+        if (strncmp(BAD[i].field, "lanes", 5) == 0) options.lane_map = GPUCHAR_LANES_GIVEN;
+        memcpy((char *)&options + BAD[i].offset, &BAD[i].value, sizeof BAD[i].value);
+        snprintf(value, sizeof value, " %u", BAD[i].value);
+        check_fails(session, &options, BAD[i].status, BAD[i].field, value);
+    }
+    gpuchar_session_close(session);
 }
 
-static gpuchar_session *new_watched(watcher *w) {
-    gpuchar_session_options options = GPUCHAR_SESSION_OPTIONS_INIT;
-    options.progress = watch;
-    options.progress_user = w;
-    w->session = new_compile_only(&options);
-    return w->session;
-}
-
-static void test_busy_in_callback(void **state) {
-    (void)state;
-    if (arch_count == 0) skip();
-    watcher w = {.call_again = true};
-    gpuchar_session *session = new_watched(&w);
-    gpuchar_divergence_sweep_result result = dirty_result();
-    expect_status(gpuchar_divergence_sweep(session, NULL, &result), GPUCHAR_CAVEAT);
-    check_proved(&result, 90);
-    assert_true(w.calls >= 2);
-    assert_true(w.last == 1);
+static void test_given_lanes(void **state) {
+    NEEDS_NVRTC();
+    gpuchar_session *session = open_any();
+    sweep_options options = default_options();
+    sweep_result result;
+    options.lane_map = GPUCHAR_LANES_GIVEN;
+    for (uint32_t lane = 0; lane < 32; ++lane) options.lanes[lane] = lane % 3 * 10;
+    options.ways_count = 1;
+    options.ways[0] = 4; /* there are three */
+    check_fails(session, &options, GPUCHAR_E_INVALID_ARGUMENT, "ways", "3 paths");
+    options.ways_count = 2;
+    options.ways[0] = options.ways[1] = 3;
+    check_fails(session, &options, GPUCHAR_E_INVALID_ARGUMENT, "ways", "3 paths");
+    options.ways_count = 0;
+    assert_int_equal(run_sweep(session, &options, &result), GPUCHAR_CAVEAT);
+    assert_int_equal(result.point_count, 1);
+    assert_int_equal(result.points[0].ways, 3);
+    assert_true(result.evidence.intended_count == UINT64_C(3) * result.iterations * 128);
     gpuchar_divergence_sweep_result_free(&result);
-    w.call_again = false;
-    expect_usable(session);
+    gpuchar_session_close(session);
+}
+
+/* A caller who cannot do without counters gets an error, not a caveat. */
+static void test_required(void **state) {
+    NEEDS_NVRTC();
+    gpuchar_session *session = open_any();
+    sweep_options options = default_options();
+    sweep_result result;
+    options.counters = GPUCHAR_COUNTERS_REQUIRED;
+    check_fails(session, &options, GPUCHAR_E_NOT_APPLICABLE, "counters", "GPU");
+    options.counters = GPUCHAR_COUNTERS_AUTO;
+    options.require = GPUCHAR_REQUIRE_COUNTED;
+    check_fails(session, &options, GPUCHAR_E_NOT_APPLICABLE, "counters", "GPU");
+    options.counters = GPUCHAR_COUNTERS_OFF;
+    check_fails(session, &options, GPUCHAR_E_NOT_APPLICABLE, "counters", "GPU");
+    options.require = GPUCHAR_REQUIRE_PROVED;
+    assert_int_equal(run_sweep(session, &options, &result), GPUCHAR_CAVEAT);
+    gpuchar_divergence_sweep_result_free(&result);
+    gpuchar_session_close(session);
+}
+
+/* ---- struct sizes, NULL, errors, cancel ---- */
+
+static void test_option_sizes(void **state) {
+    NEEDS_NVRTC();
+    static const size_t bad[] = {0, 8, sizeof(sweep_options) - 1, SIZE_MAX};
+    struct {
+        sweep_options known;
+        char tail[24];
+    } newer = {.tail = {0}};
+    gpuchar_session *session = open_any();
+    sweep_result result;
+    for (size_t i = 0; i < GC_COUNT(bad); ++i) {
+        sweep_options options = default_options();
+        options.struct_size = bad[i];
+        check_fails(session, &options, GPUCHAR_E_STRUCT_SIZE, "gpuchar_divergence_sweep_options", "struct_size");
+    }
+    newer.known.struct_size = sizeof newer;
+    assert_int_equal(run_sweep(session, &newer.known, &result), GPUCHAR_CAVEAT);
+    gpuchar_divergence_sweep_result_free(&result);
+    newer.tail[23] = 1;
+    check_fails(session, &newer.known, GPUCHAR_E_STRUCT_SIZE, "gpuchar_divergence_sweep_options", "does not know");
+    gpuchar_session_close(session);
+}
+
+static void test_result_sizes(void **state) {
+    NEEDS_NVRTC();
+    static const size_t bad[] = {0, 8, sizeof(sweep_result) - 1, SIZE_MAX};
+    struct {
+        sweep_result known;
+        char tail[24];
+    } newer;
+    gpuchar_session *session = open_any();
+    for (size_t i = 0; i < GC_COUNT(bad); ++i) {
+        sweep_result result = GPUCHAR_DIVERGENCE_SWEEP_RESULT_INIT;
+        result.struct_size = bad[i];
+        assert_int_equal(gpuchar_divergence_sweep(session, NULL, &result), GPUCHAR_E_STRUCT_SIZE);
+        assert_non_null(strstr(gpuchar_last_error()->message, "gpuchar_divergence_sweep_result"));
+        assert_true(result.struct_size == bad[i]);
+    }
+    memset(&newer, 0xa5, sizeof newer);
+    newer.known.struct_size = sizeof newer;
+    assert_int_equal(gpuchar_divergence_sweep(session, NULL, &newer.known), GPUCHAR_CAVEAT);
+    assert_true(newer.known.struct_size == sizeof newer);
+    check_proved(&newer.known, archs[arch_count / 2], GPUCHAR_PATH_FP32, 128);
+    for (size_t i = 0; i < sizeof newer.tail; ++i) assert_int_equal(newer.tail[i], 0); /* unknown fields are zero */
+    gpuchar_divergence_sweep_result_free(&newer.known);
+    gpuchar_session_close(session);
+}
+
+static void test_null(void **state) {
+    NEEDS_NVRTC();
+    gpuchar_session *session = open_any();
+    check_fails(NULL, NULL, GPUCHAR_E_INVALID_ARGUMENT, "session", "NULL");
+    assert_int_equal(gpuchar_divergence_sweep(session, NULL, NULL), GPUCHAR_E_INVALID_ARGUMENT);
+    assert_non_null(strstr(gpuchar_last_error()->message, "gpuchar_divergence_sweep_result"));
+    gpuchar_divergence_sweep_result_free(NULL);
+    sweep_result zero = GPUCHAR_DIVERGENCE_SWEEP_RESULT_INIT;
+    gpuchar_divergence_sweep_result_free(&zero);
+    gpuchar_session_close(session);
+}
+
+/* Counters on auto fail on the inside: that is told in the evidence, not in the thread's last error. */
+static void test_last_error(void **state) {
+    NEEDS_NVRTC();
+    gpuchar_session *session = open_any();
+    sweep_options options = default_options();
+    sweep_result result;
+    options.launches = 4;
+    check_fails(session, &options, GPUCHAR_E_LIMIT, "launches", " 4;");
+    gpuchar_error *before = gpuchar_error_copy();
+    assert_non_null(before);
+    assert_int_equal(run_sweep(session, NULL, &result), GPUCHAR_CAVEAT);
+    assert_int_equal(result.evidence.counters_status, GPUCHAR_E_NOT_APPLICABLE);
+    assert_int_equal(gpuchar_last_error()->status, GPUCHAR_E_LIMIT);
+    assert_string_equal(gpuchar_last_error()->message, before->message);
+    gpuchar_error_free(before);
+    gpuchar_divergence_sweep_result_free(&result);
     gpuchar_session_close(session);
 }
 
 static void test_cancel(void **state) {
-    (void)state;
-    if (arch_count == 0) skip();
-    watcher w = {0};
-    gpuchar_session *session = new_watched(&w);
-    gpuchar_divergence_sweep_result result = dirty_result();
+    NEEDS_NVRTC();
+    gpuchar_session *session = open_any();
+    sweep_result result;
     gpuchar_session_cancel(session);
-    gpuchar_session_cancel(session);
-    expect_status(gpuchar_divergence_sweep(session, NULL, &result), GPUCHAR_E_CANCELLED);
-    expect_empty(&result, sizeof result);
-    assert_int_equal(w.calls, 0);
-    expect_usable(session);
-    w.cancel = true; /* from inside: the running call ends, not the one after it */
-    result = dirty_result();
-    expect_status(gpuchar_divergence_sweep(session, NULL, &result), GPUCHAR_E_CANCELLED);
-    expect_empty(&result, sizeof result);
-    w.cancel = false;
-    expect_usable(session);
+    gpuchar_session_cancel(session); /* twice is once */
+    check_fails(session, NULL, GPUCHAR_E_CANCELLED, "cancelled", "");
+    assert_int_equal(run_sweep(session, NULL, &result), GPUCHAR_CAVEAT);
+    gpuchar_divergence_sweep_result_free(&result);
+    gpuchar_session_cancel(NULL);
     gpuchar_session_close(session);
 }
 
-/* ---- the catalog ---- */
+/* ---- by name ---- */
 
 static void test_catalog(void **state) {
     (void)state;
     size_t count = 0;
-    while (gpuchar_experiment_at(count)) {
-        const gpuchar_experiment *about = gpuchar_experiment_at(count++);
+    for (; gpuchar_experiment_at(count); ++count) {
+        const gpuchar_experiment *about = gpuchar_experiment_at(count);
         assert_ptr_equal(gpuchar_experiment_get(about->name), about);
-        const gpuchar_schema *options = gpuchar_schema_get(about->options_struct);
-        const gpuchar_schema *result = gpuchar_schema_get(about->result_struct);
-        assert_non_null(options);
-        assert_non_null(result);
-        assert_int_equal(options->size, about->options_size_bytes);
-        assert_int_equal(result->size, about->result_size_bytes);
+        assert_int_equal(gpuchar_schema_get(about->options_struct)->size, about->options_size_bytes);
+        assert_int_equal(gpuchar_schema_get(about->result_struct)->size, about->result_size_bytes);
         assert_true(about->title[0] != 0);
     }
-    assert_true(count >= 1);
     assert_null(gpuchar_experiment_at(SIZE_MAX));
-    assert_non_null(gpuchar_experiment_get(SWEEP_NAME));
+    assert_non_null(gpuchar_experiment_get(NAME));
+    assert_null(gpuchar_experiment_get("Divergence_sweep"));
+    assert_null(gpuchar_experiment_get(""));
+    assert_null(gpuchar_experiment_get(NULL));
+}
+
+static void check_error(gpuchar_status status, gpuchar_status wanted, const char *text) {
+    assert_int_equal(status, wanted);
+    if (!strstr(gpuchar_last_error()->message, text)) {
+        fail_msg("no \"%s\" in: %s", text, gpuchar_last_error()->message);
+    }
 }
 
 static void test_bad_names(void **state) {
     (void)state;
-    static const char *const bad[] = {
-        NULL, "", "divergence", "divergence_sweep ", "DIVERGENCE_SWEEP", "gpuchar_divergence_sweep"};
-    gpuchar_divergence_sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
-        gpuchar_divergence_sweep_result result = GPUCHAR_DIVERGENCE_SWEEP_RESULT_INIT;
+    static const char *const names[] = {"no_such", NULL};
+    for (size_t i = 0; i < GC_COUNT(names); ++i) {
+        const char *said = names[i] ? "\"no_such\"" : "NULL";
+        sweep_options options = default_options();
+        sweep_result result = GPUCHAR_DIVERGENCE_SWEEP_RESULT_INIT;
         char *text = NULL;
-        assert_null(gpuchar_experiment_get(bad[i]));
-        expect_status(gpuchar_experiment_preset(bad[i], GPUCHAR_PRESET_FULL, &options), GPUCHAR_E_INVALID_ARGUMENT);
-        expect_words(gpuchar_last_error()->message, bad[i] ? bad[i] : "NULL");
-        expect_status(gpuchar_experiment_run(NULL, bad[i], NULL, &result), GPUCHAR_E_INVALID_ARGUMENT);
-        expect_words(gpuchar_last_error()->message, bad[i] ? bad[i] : "NULL");
-        expect_status(gpuchar_experiment_text(bad[i], &result, &text), GPUCHAR_E_INVALID_ARGUMENT);
+        check_error(gpuchar_experiment_preset(names[i], 0, &options), GPUCHAR_E_INVALID_ARGUMENT, said);
+        check_error(gpuchar_experiment_run(NULL, names[i], NULL, &result), GPUCHAR_E_INVALID_ARGUMENT, said);
+        check_error(gpuchar_experiment_text(names[i], &result, &text), GPUCHAR_E_INVALID_ARGUMENT, said);
         assert_null(text);
-        gpuchar_experiment_result_free(bad[i], &result);
+        gpuchar_experiment_result_free(names[i], &result);
     }
-    gpuchar_experiment_result_free(SWEEP_NAME, NULL);
+    gpuchar_experiment_result_free(NAME, NULL);
 }
 
 static void test_presets(void **state) {
     (void)state;
-    gpuchar_divergence_sweep_options options;
+    const sweep_options zero = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
+    sweep_options options;
     memset(&options, 0xa5, sizeof options);
     options.struct_size = sizeof options;
-    expect_status(gpuchar_experiment_preset(SWEEP_NAME, GPUCHAR_PRESET_QUICK, &options), GPUCHAR_OK);
-    expect_empty(&options, sizeof options); /* all defaults */
-    expect_status(gpuchar_experiment_preset(SWEEP_NAME, GPUCHAR_PRESET_FULL, &options), GPUCHAR_OK);
+    assert_int_equal(gpuchar_experiment_preset(NAME, GPUCHAR_PRESET_QUICK, &options), GPUCHAR_OK);
+    assert_memory_equal(&options, &zero, sizeof zero);
+    assert_int_equal(gpuchar_experiment_preset(NAME, GPUCHAR_PRESET_FULL, &options), GPUCHAR_OK);
     assert_int_equal(options.ways_count, 32);
     for (uint32_t i = 0; i < 32; ++i) assert_int_equal(options.ways[i], i + 1);
-    expect_status(gpuchar_experiment_preset(SWEEP_NAME, 2, &options), GPUCHAR_E_INVALID_ARGUMENT);
-    expect_words(gpuchar_last_error()->message, "preset 2");
-    expect_status(gpuchar_experiment_preset(SWEEP_NAME, 0, NULL), GPUCHAR_E_INVALID_ARGUMENT);
+    check_error(gpuchar_experiment_preset(NAME, 2, &options), GPUCHAR_E_INVALID_ARGUMENT, "preset 2");
+    check_error(gpuchar_experiment_preset(NAME, 0, NULL), GPUCHAR_E_INVALID_ARGUMENT, "NULL");
     options.struct_size = 8;
-    expect_status(gpuchar_experiment_preset(SWEEP_NAME, 0, &options), GPUCHAR_E_STRUCT_SIZE);
+    check_error(gpuchar_experiment_preset(NAME, 0, &options), GPUCHAR_E_STRUCT_SIZE, "struct_size");
 }
 
-/* ---- text and JSON ---- */
-
-static void test_text(void **state) {
-    (void)state;
-    gpuchar_divergence_sweep_result result = GPUCHAR_DIVERGENCE_SWEEP_RESULT_INIT;
+static void test_run_by_name(void **state) {
+    NEEDS_NVRTC();
+    gpuchar_session *session = open_any();
+    sweep_options options = default_options();
+    sweep_result result = GPUCHAR_DIVERGENCE_SWEEP_RESULT_INIT;
     char *text = NULL;
-    expect_status(gpuchar_experiment_text(SWEEP_NAME, NULL, &text), GPUCHAR_E_INVALID_ARGUMENT);
-    expect_status(gpuchar_experiment_text(SWEEP_NAME, &result, NULL), GPUCHAR_E_INVALID_ARGUMENT);
-    result.struct_size = 8;
-    expect_status(gpuchar_experiment_text(SWEEP_NAME, &result, &text), GPUCHAR_E_STRUCT_SIZE);
-    assert_null(text);
-    if (arch_count == 0) skip();
-    gpuchar_session *session = new_compile_only(NULL);
-    result = dirty_result();
-    expect_status(gpuchar_experiment_run(session, SWEEP_NAME, NULL, &result), GPUCHAR_CAVEAT);
-    expect_status(gpuchar_experiment_text(SWEEP_NAME, &result, &text), GPUCHAR_OK);
-    expect_words(text, "proved for sm_90, 262144 FFMA as intended");
-    expect_words(text, "compiled only");
-    assert_null(strstr(text, "cycles")); /* no time without a run */
+    assert_int_equal(gpuchar_experiment_preset(NAME, GPUCHAR_PRESET_FULL, &options), GPUCHAR_OK);
+    assert_int_equal(gpuchar_experiment_run(session, NAME, &options, &result), GPUCHAR_CAVEAT);
+    assert_int_equal(result.point_count, 32);
+    check_proved(&result, archs[arch_count / 2], GPUCHAR_PATH_FP32, 128);
+    assert_int_equal(gpuchar_experiment_text(NAME, &result, &text), GPUCHAR_OK);
+    assert_non_null(strstr(text, "proved for sm_"));
+    assert_non_null(strstr(text, "FFMA"));
+    assert_non_null(strstr(text, "compiled only"));
+    assert_null(strstr(text, "nan"));
     gpuchar_string_free(text);
-    gpuchar_experiment_result_free(SWEEP_NAME, &result);
-    assert_null(result.points);
+    check_error(gpuchar_experiment_text(NAME, NULL, &text), GPUCHAR_E_INVALID_ARGUMENT, "NULL");
+    check_error(gpuchar_experiment_text(NAME, &result, NULL), GPUCHAR_E_INVALID_ARGUMENT, "NULL");
+    result.struct_size = 8;
+    check_error(gpuchar_experiment_text(NAME, &result, &text), GPUCHAR_E_STRUCT_SIZE, "struct_size");
+    assert_null(text);
+    gpuchar_experiment_result_free(NAME, &result);
     gpuchar_session_close(session);
 }
 
 static void test_json(void **state) {
-    (void)state;
-    if (arch_count == 0) skip();
-    static const char name[] = "gpuchar_divergence_sweep_result";
-    gpuchar_session *session = new_compile_only(NULL);
-    gpuchar_divergence_sweep_result result = dirty_result(), back = GPUCHAR_DIVERGENCE_SWEEP_RESULT_INIT;
-    char *text = NULL, *again = NULL;
-    expect_status(gpuchar_divergence_sweep(session, NULL, &result), GPUCHAR_CAVEAT);
-    expect_status(gpuchar_json_write(name, &result, &text), GPUCHAR_OK);
-    expect_words(text, "\"path_mean_cycles\": null");
-    expect_words(text, "\"dispatch_decisions\": 31");
-    expect_words(text, "\"counters_status\": \"GPUCHAR_E_NOT_APPLICABLE\"");
-    expect_status(gpuchar_json_read(name, text, &back), GPUCHAR_OK);
-    assert_int_equal(back.point_count, result.point_count);
-    assert_memory_equal(back.points, result.points, result.point_count * sizeof result.points[0]);
-    assert_memory_equal(&back.evidence, &result.evidence, sizeof result.evidence);
-    expect_status(gpuchar_json_write(name, &back, &again), GPUCHAR_OK);
-    assert_string_equal(again, text);
+    NEEDS_NVRTC();
+    static const char type[] = "gpuchar_divergence_sweep_result";
+    gpuchar_session *session = open_any();
+    sweep_result result, again = GPUCHAR_DIVERGENCE_SWEEP_RESULT_INIT;
+    char *text = NULL, *second = NULL;
+    assert_int_equal(run_sweep(session, NULL, &result), GPUCHAR_CAVEAT);
+    assert_int_equal(gpuchar_json_write(type, &result, &text), GPUCHAR_OK);
+    assert_non_null(strstr(text, "\"ratio_32\": null"));
+    assert_non_null(strstr(text, "\"slope\": null"));
+    assert_int_equal(gpuchar_json_read(type, text, &again), GPUCHAR_OK);
+    assert_true(walk_equal(gpuchar_schema_get(type), &result, &again));
+    assert_int_equal(again.point_count, 6);
+    assert_int_equal(gpuchar_json_write(type, &again, &second), GPUCHAR_OK);
+    assert_string_equal(text, second);
+    again.points[5].expected_count++;
+    assert_false(walk_equal(gpuchar_schema_get(type), &result, &again));
     gpuchar_string_free(text);
-    gpuchar_string_free(again);
+    gpuchar_string_free(second);
+    gpuchar_divergence_sweep_result_free(&again);
     gpuchar_divergence_sweep_result_free(&result);
-    gpuchar_divergence_sweep_result_free(&back);
     gpuchar_session_close(session);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_architecture),
-        cmocka_unit_test(test_every_body),
-        cmocka_unit_test(test_defaults_and_own_ways),
-        cmocka_unit_test(test_busy_in_callback),
+        cmocka_unit_test(test_all_architectures),
+        cmocka_unit_test(test_all_bodies),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_bad_options),
+        cmocka_unit_test(test_given_lanes),
+        cmocka_unit_test(test_required),
+        cmocka_unit_test(test_option_sizes),
+        cmocka_unit_test(test_result_sizes),
+        cmocka_unit_test(test_null),
+        cmocka_unit_test(test_last_error),
         cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_catalog),
         cmocka_unit_test(test_bad_names),
         cmocka_unit_test(test_presets),
-        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_run_by_name),
         cmocka_unit_test(test_json),
     };
     return cmocka_run_group_tests(tests, find_archs, NULL);

@@ -144,7 +144,7 @@ static void test_document(void **state) {
     char *text = profile_text(profile);
     static const char *const parts[] = {"\"schema\": 1",
                                         "\"type\": \"gpuchar_profile\"",
-                                        "\"library_version\": \"" GPUCHAR_VERSION_STRING "\"",
+                                        ("\"library_version\": \"" GPUCHAR_VERSION_STRING "\""),
                                         "\"created_utc\": \"20",
                                         "\"source\": \"compiled\"",
                                         "\"command\": \"quick_char --full ?\"",
