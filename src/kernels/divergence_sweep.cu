@@ -101,7 +101,7 @@ typedef u32 Value;
 extern "C" __global__ void __launch_bounds__(32) gpuchar_divergence_sweep(GPUCHAR_ARGS) {
     const u32 lane = threadIdx.x;
     const u32 path = args.lanes[lane];
-    // No path is above 31, so that nothing is changed; a plain constant would be loaded again in each iteration (NVRTC 12.0).
+    // No path is above 31: nothing changes; a plain constant is loaded again in each iteration by NVRTC 12.0.
     const u32 operand = args.operand ^ (path >> 5);
     u32 left = args.header.iterations;
 #if GPUCHAR_KIND == 3
