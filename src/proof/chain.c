@@ -145,5 +145,7 @@ bool gc_check_loop(const gc_region *region, const gc_divergence_claim *claim, ui
         return gc_refuse(proof, "path %u holds too much scaffold: %u instructions and %u markers", path, sum.scaffold,
                          sum.markers);
     value live = {0};
-    return follow_chain(flow, block, claim, path, &live, proof) && follow_chain(flow, block, claim, path, &live, proof);
+    /* Twice around: the second turn begins with what the first one left. */
+    if (!follow_chain(flow, block, claim, path, &live, proof)) return false;
+    return follow_chain(flow, block, claim, path, &live, proof);
 }
