@@ -147,6 +147,7 @@ void gc_flow_mark(const gc_flow *flow, uint32_t from, uint32_t without, uint8_t 
 }
 
 static gpuchar_status mark_reachable(gc_flow *flow) {
+    if (flow->block_count == 0) return GPUCHAR_OK;
     uint8_t *marks = calloc(flow->block_count, 1);
     uint32_t *stack = malloc(flow->block_count * sizeof *stack);
     gpuchar_status status = GPUCHAR_OK;
