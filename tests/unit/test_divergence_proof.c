@@ -457,6 +457,7 @@ static void test_corrupted_kernels_never_crash(void **state) {
     const test_cubin *original = sweep(0, NVRTC.arch_count - 1);
     test_cubin copy = {malloc(original->size), original->size};
     if (!copy.bytes || !original->bytes) {
+        free(copy.bytes);
         fail();
         return;
     }
