@@ -8,7 +8,10 @@
 static gpuchar_status answer(const gc_experiment *experiment, gpuchar_session *session, const void *options,
                              void *result) {
     void *copy = malloc(experiment->about.options_size_bytes);
-    if (!copy) return gc_fail_memory(experiment->about.options_size_bytes);
+    if (!copy || !options) {
+        free(copy);
+        return gc_fail_memory(experiment->about.options_size_bytes);
+    }
     memcpy(copy, options, experiment->about.options_size_bytes);
     gpuchar_status status = experiment->resolve(copy);
     free(copy);

@@ -46,7 +46,7 @@ static bool is_move(const gc_instruction *in) {
 static bool is_loop_scaffold(const gc_instruction *in) {
     static const char *const ALLOWED[] = {"IADD3",  "IADD", "VIADD", "UIADD3", "UVIADD", "ISETP",
                                           "UISETP", "BRA",  "NOP",   "MOV",    "UMOV",   NULL};
-    return in->never || is_one_of(in->mnemonic, ALLOWED) || is_move(in);
+    return in->never || in->kind == GC_OP_BRANCH || is_one_of(in->mnemonic, ALLOWED) || is_move(in);
 }
 
 /* The register that carries the chain, and its width; unknown before the first link of the first turn. */
@@ -115,7 +115,8 @@ static bool check_instruction(const gc_divergence_claim *claim, const gc_instruc
         sum->markers++;
         return check_link(in, path, proof);
     }
-    if (!is_loop_scaffold(in) || (!in->never && !in->writes_known))
+    const bool may_write = !in->never && in->kind != GC_OP_BRANCH && !in->writes_known;
+    if (!is_loop_scaffold(in) || may_write)
         return gc_refuse(proof, "path %u holds an unexpected %s at 0x%llx", path, in->mnemonic, pc_of(in));
     sum->scaffold += in->kind != GC_OP_NOP && !in->never;
     return true;
@@ -144,5 +145,7 @@ bool gc_check_loop(const gc_region *region, const gc_divergence_claim *claim, ui
         return gc_refuse(proof, "path %u holds too much scaffold: %u instructions and %u markers", path, sum.scaffold,
                          sum.markers);
     value live = {0};
-    return follow_chain(flow, block, claim, path, &live, proof) && follow_chain(flow, block, claim, path, &live, proof);
+    /* Twice around: the second turn begins with what the first one left. */
+    if (!follow_chain(flow, block, claim, path, &live, proof)) return false;
+    return follow_chain(flow, block, claim, path, &live, proof);
 }

@@ -48,7 +48,7 @@ typedef struct gc_divergence_proof {
  * - in each loop exactly `body` chained instructions, none predicated, each reading as a factor, operand or address what
  *   the one before wrote, the first one what the last one wrote; nothing else writes the chain's registers. With MUFU one
  *   FADD or FMUL per loop may be a link of the chain (not counted);
- * - beside them in each loop only counter, compare, branch, moves and NOP, at most GC_PROOF_LOOP_SCAFFOLD_MAX without the NOPs;
+ * - beside them in each loop only counter, compare, branches, moves and NOP, at most GC_PROOF_LOOP_SCAFFOLD_MAX without the NOPs;
  * - the same number of instructions and the same stall sum in all loops;
  * - no chained instruction outside the loops (IMAD that only moves, shifts or adds, and IMAD.WIDE, are scaffold);
  * - paths - 1 dispatch decisions, none uniform by its form, each inside a BSSY interval whose BSYNC cannot be gone around

@@ -50,7 +50,7 @@ static void decode_bra(const gc_code *code, gc_word word, gc_instruction *in) {
 
 static void decode_call(const gc_code *code, gc_word word, gc_instruction *in) {
     in->kind = GC_OP_CALL;
-    if (in->opcode != 0x944) return;
+    if (in->opcode != GC_OPCODE_CALL_REL) return;
     in->target = branch_target(code, word, in->pc);
     /* sm_80 to sm_89 branch this way: without a return address, to a label of the same function. */
     if (gc_bits(word, 86, 86) && inside(code, in->target)) {

@@ -29,6 +29,7 @@ typedef enum gc_op_kind {
 
 #define GC_NO_TARGET UINT64_MAX
 #define GC_PREDICATE_TRUE 7
+#define GC_OPCODE_CALL_REL 0x944
 /* Values of the register fields beside the numbers 0..254. */
 #define GC_REGISTER_ZERO 255
 #define GC_REGISTER_NONE 0xffff /* no vector register there, or not decoded */

@@ -31,6 +31,17 @@ static bool ends_block(const gc_instruction *in) {
     }
 }
 
+/*
+ * The end of a long loop as compilers write it for sm_80 to sm_89: a conditional way out by CALL.REL.NOINC, then BRA back. The
+ * two are one branch with two targets, so that the loop stays one block.
+ */
+static bool is_way_out(const gc_flow *flow, uint32_t index) {
+    if (index + 1 >= flow->instruction_count) return false;
+    const gc_instruction *in = &flow->instructions[index], *next = in + 1;
+    return in->kind == GC_OP_BRANCH && in->opcode == GC_OPCODE_CALL_REL && in->conditional && !in->never &&
+           next->kind == GC_OP_BRANCH && !next->conditional && !next->never && next->target <= in->pc;
+}
+
 static gpuchar_status bad_target(const gc_instruction *in) {
     return gc_fail(GPUCHAR_E_SASS_FORMAT, "the branch at 0x%llx leaves its function", (unsigned long long)in->pc);
 }
@@ -55,7 +66,7 @@ static gpuchar_status mark_leaders(const gc_code *code, const gc_flow *flow, uin
     for (uint32_t i = 0; i < flow->instruction_count; i++) {
         const gc_instruction *in = &flow->instructions[i];
         if (!ends_block(in)) continue;
-        if (i + 1 < flow->instruction_count) leaders[i + 1] = 1;
+        if (i + 1 < flow->instruction_count && !is_way_out(flow, i)) leaders[i + 1] = 1;
         gpuchar_status status = GPUCHAR_OK;
         size_t count = 0;
         if (in->kind == GC_OP_CLOCK)
@@ -100,9 +111,11 @@ static gpuchar_status link_block(const gc_code *code, gc_flow *flow, uint64_t *t
     const bool turns = ends_block(last) && last->kind != GC_OP_CLOCK;
     gpuchar_status status = GPUCHAR_OK;
     size_t count = 0;
-    if (turns && last->kind == GC_OP_BRANCH)
+    if (block->count > 1 && is_way_out(flow, block->first + block->count - 2))
+        status = add_successor(flow, block, gc_flow_block_at(flow, last[-1].target));
+    if (!status && turns && last->kind == GC_OP_BRANCH)
         status = add_successor(flow, block, gc_flow_block_at(flow, last->target));
-    else if (turns && last->kind == GC_OP_INDIRECT)
+    else if (!status && turns && last->kind == GC_OP_INDIRECT)
         status = read_targets(code, last, targets, &count);
     else
         block->leaves = turns;
@@ -134,6 +147,7 @@ void gc_flow_mark(const gc_flow *flow, uint32_t from, uint32_t without, uint8_t 
 }
 
 static gpuchar_status mark_reachable(gc_flow *flow) {
+    if (flow->block_count == 0) return GPUCHAR_OK;
     uint8_t *marks = calloc(flow->block_count, 1);
     uint32_t *stack = malloc(flow->block_count * sizeof *stack);
     gpuchar_status status = GPUCHAR_OK;

@@ -7,7 +7,8 @@
 #define GC_FLOW_NO_BLOCK UINT32_MAX
 
 /*
- * A clock read is always a block of its own, so that a timed region is a set of blocks. `leaves`: the function can end
+ * A clock read is always a block of its own, so that a timed region is a set of blocks. A conditional CALL.REL.NOINC with a BRA
+ * back behind it ends one block, not two. `leaves`: the function can end
  * here (EXIT, RET, a jump out), guarded or not.
  */
 typedef struct gc_block {

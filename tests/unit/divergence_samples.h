@@ -72,7 +72,7 @@ static int patient_open(const test_cubin *original, const char *kernel, patient 
     open->cubin = (test_cubin){malloc(original->size), original->size};
     gc_cubin cubin;
     gc_code code;
-    if (!open->cubin.bytes) return 1;
+    if (!open->cubin.bytes || !original->bytes) return 1;
     memcpy(open->cubin.bytes, original->bytes, original->size);
     if (gc_cubin_open(open->cubin.bytes, original->size, &cubin) || gc_cubin_function(&cubin, kernel, &code) ||
         gc_flow_build(&code, &open->flow))

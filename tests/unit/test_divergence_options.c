@@ -238,12 +238,55 @@ static void test_null(void **state) {
     expect_usable(session);
 }
 
+/* ---- callbacks ---- */
+
+typedef struct watcher {
+    gpuchar_session *session;
+    uint32_t calls;
+    bool call_again;
+    bool cancel;
+} watcher;
+
+static void watch(void *user, const char *step, double done) {
+    watcher *w = user;
+    w->calls++;
+    assert_true(step && step[0] && done >= 0 && done <= 1);
+    if (w->cancel) gpuchar_session_cancel(w->session);
+    if (!w->call_again) return;
+    gpuchar_divergence_sweep_result result = dirty_result();
+    expect_status(gpuchar_divergence_sweep(w->session, NULL, &result), GPUCHAR_E_BUSY);
+    expect_empty(&result, sizeof result);
+}
+
+static void test_callbacks(void **state) {
+    (void)state;
+    if (!session) skip();
+    watcher w = {.call_again = true};
+    gpuchar_session_options options = GPUCHAR_SESSION_OPTIONS_INIT;
+    gpuchar_divergence_sweep_result result = dirty_result();
+    options.progress = watch;
+    options.progress_user = &w;
+    w.session = new_compile_only(&options);
+    expect_status(gpuchar_divergence_sweep(w.session, NULL, &result), GPUCHAR_CAVEAT);
+    assert_true(w.calls >= 2);
+    gpuchar_divergence_sweep_result_free(&result);
+    w.call_again = false;
+    w.cancel = true; /* from inside: the running call ends, not the one after it */
+    result = dirty_result();
+    expect_status(gpuchar_divergence_sweep(w.session, NULL, &result), GPUCHAR_E_CANCELLED);
+    expect_empty(&result, sizeof result);
+    w.cancel = false;
+    expect_usable(w.session);
+    gpuchar_session_close(w.session);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),      cmocka_unit_test(test_edges_are_allowed),
         cmocka_unit_test(test_ways),        cmocka_unit_test(test_given_lanes),
         cmocka_unit_test(test_demands),     cmocka_unit_test(test_options_size),
         cmocka_unit_test(test_result_size), cmocka_unit_test(test_null),
+        cmocka_unit_test(test_callbacks),
     };
     return cmocka_run_group_tests(tests, open_session, close_session);
 }

@@ -86,7 +86,7 @@ static void test_longer_bodies(void **state) {
     for (int i = 0; i < NVRTC.arch_count; i++)
         for (size_t b = 0; b < 3; b++) {
             const int arch = NVRTC.archs[i], kind = (int)b % KINDS;
-            if (arch != 75 && arch != 90 && arch != 120) continue;
+            if (arch != 75 && arch != 80 && arch != 87 && arch != 89 && arch != 90 && arch != 120) continue;
             char *source = sweep_source(kind + 1, BODIES[b]);
             test_cubin made = nvrtc_compile(&NVRTC, source, arch);
             const gc_divergence_claim claim = claim_of(SWEEP, &CHAINED[kind], 32, (uint32_t)BODIES[b]);
@@ -95,6 +95,34 @@ static void test_longer_bodies(void **state) {
             free(source);
             free(made.bytes);
         }
+}
+
+/* Loops longer than 4 KiB end in two branches on sm_80 to sm_89: both belong to the loop, and neither may be missing. */
+static void test_two_branches_at_a_loops_end(void **state) {
+    (void)state;
+    const gc_divergence_claim claim = claim_of(SWEEP, &CHAINED[0], 32, 256);
+    char *source = HAVE_NVRTC ? sweep_source(1, 256) : NULL;
+    bool seen = false;
+    for (int i = 0; source && i < NVRTC.arch_count; i++) {
+        if (NVRTC.archs[i] != 80 && NVRTC.archs[i] != 89) continue;
+        test_cubin made = nvrtc_compile(&NVRTC, source, NVRTC.archs[i]);
+        for (uint32_t spoiled = 0; spoiled < 2; spoiled++) {
+            patient open;
+            assert_int_equal(patient_open(&made, SWEEP, &open), 0);
+            const gc_block *loop = &open.flow.blocks[loop_block(&open, 5)];
+            const uint32_t last = loop->first + loop->count - 1;
+            seen = strcmp(open.flow.instructions[last - 1].mnemonic, "CALL") == 0;
+            if (seen) {
+                set_nop(&open, last - 1 + spoiled);
+                const gc_divergence_proof proof = prove(&open.cubin, &claim);
+                expect_reason(&proof, NVRTC.archs[i], spoiled ? "outside the paths' loops" : "no way out");
+            }
+            patient_close(&open);
+        }
+        free(made.bytes);
+    }
+    free(source);
+    if (!seen) skip();
 }
 
 /* A wrong claim about good code. */
@@ -428,7 +456,11 @@ static void test_corrupted_kernels_never_crash(void **state) {
     if (!HAVE_NVRTC) skip();
     const test_cubin *original = sweep(0, NVRTC.arch_count - 1);
     test_cubin copy = {malloc(original->size), original->size};
-    assert_non_null(copy.bytes);
+    if (!copy.bytes || !original->bytes) {
+        free(copy.bytes);
+        fail();
+        return;
+    }
     memcpy(copy.bytes, original->bytes, original->size);
     const gc_divergence_claim claim = claim_of(SWEEP, &CHAINED[0], 32, BODY);
     uint32_t random = 12345;
@@ -450,6 +482,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_own_kernel_on_every_architecture),
         cmocka_unit_test(test_longer_bodies),
+        cmocka_unit_test(test_two_branches_at_a_loops_end),
         cmocka_unit_test(test_wrong_claims),
         cmocka_unit_test(test_mutations_are_caught),
         cmocka_unit_test(test_small_kernels),

@@ -247,6 +247,59 @@ static void test_required(void **state) {
     gpuchar_session_close(session);
 }
 
+/* What the measuring call had returned, the recorded one returns again. */
+static void test_caveats_stay(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t flags;
+        gpuchar_status counters_status, wanted;
+    } cases[] = {
+        {GPUCHAR_FLAG_PROVED, GPUCHAR_E_NOT_REQUESTED, GPUCHAR_OK},
+        {GPUCHAR_FLAG_PROVED, GPUCHAR_OK, GPUCHAR_CAVEAT}, /* the counters disagreed */
+        {GPUCHAR_FLAG_PROVED | GPUCHAR_FLAG_OFF_LAW, GPUCHAR_E_NOT_REQUESTED, GPUCHAR_CAVEAT},
+        {GPUCHAR_FLAG_PROVED | GPUCHAR_FLAG_UNSTABLE, GPUCHAR_E_NOT_REQUESTED, GPUCHAR_CAVEAT},
+        {GPUCHAR_FLAG_PROVED | GPUCHAR_FLAG_THROTTLED, GPUCHAR_E_NOT_REQUESTED, GPUCHAR_CAVEAT},
+    };
+    for (size_t i = 0; i < GC_COUNT(cases); ++i) {
+        sweep_result made = new_result(), result;
+        made.evidence.flags = cases[i].flags;
+        made.evidence.counters_status = cases[i].counters_status;
+        gpuchar_session *session = record(&made);
+        assert_int_equal(run_sweep(session, NULL, &result), cases[i].wanted);
+        assert_int_equal(result.evidence.flags, cases[i].flags | GPUCHAR_FLAG_RECORDED);
+        gpuchar_divergence_sweep_result_free(&result);
+        gpuchar_session_close(session);
+    }
+}
+
+/* No file could answer wrong values: they are refused as on a GPU. */
+static void test_bad_options(void **state) {
+    (void)state;
+    static const struct {
+        size_t offset;
+        uint32_t value;
+        gpuchar_status wanted;
+        const char *name;
+    } bad[] = {
+#define BAD(member, value, wanted) {offsetof(sweep_options, member), value, wanted, #member}
+        BAD(ways_count, 33, GPUCHAR_E_LIMIT),
+        BAD(ways_count, UINT32_MAX, GPUCHAR_E_LIMIT),
+        BAD(body, 100, GPUCHAR_E_LIMIT),
+        BAD(launches, 4, GPUCHAR_E_LIMIT),
+        BAD(kind, 9, GPUCHAR_E_INVALID_ARGUMENT),
+        BAD(require, 64, GPUCHAR_E_INVALID_ARGUMENT),
+        BAD(keep_samples, 2, GPUCHAR_E_INVALID_ARGUMENT),
+#undef BAD
+    };
+    gpuchar_session *session = record_new();
+    for (size_t i = 0; i < GC_COUNT(bad); ++i) {
+        sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
+        memcpy((char *)&options + bad[i].offset, &bad[i].value, sizeof bad[i].value);
+        check_fails(session, &options, bad[i].wanted, bad[i].name, "");
+    }
+    gpuchar_session_close(session);
+}
+
 /* What was compiled only has no times: nothing is derived from them. */
 static void test_compile_only(void **state) {
     NEEDS_NVRTC();
@@ -273,7 +326,8 @@ int main(void) {
 #define FOLDER_TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
         FOLDER_TEST(test_defaults),      FOLDER_TEST(test_subset),        FOLDER_TEST(test_samples),
         FOLDER_TEST(test_lying_offsets), FOLDER_TEST(test_equal_options), FOLDER_TEST(test_not_recorded),
-        FOLDER_TEST(test_required),      FOLDER_TEST(test_compile_only),
+        FOLDER_TEST(test_required),      FOLDER_TEST(test_compile_only),  FOLDER_TEST(test_caveats_stay),
+        FOLDER_TEST(test_bad_options),
 #undef FOLDER_TEST
     };
     return cmocka_run_group_tests(tests, find_archs, NULL);
