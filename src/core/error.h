@@ -39,7 +39,10 @@ void gc_attach_log(const char *log);
 typedef struct gc_error_box gc_error_box;
 gc_error_box *gc_error_take(void);
 gpuchar_status gc_error_put(gc_error_box *box, gpuchar_status status);
-/* For a failure that is swallowed: the thread's detail becomes what gc_error_take had taken (NULL: no failure). Frees the box. */
+/*
+ * For failures that are swallowed: what happens between gc_error_take and this is the library's own business, and the
+ * thread's detail becomes again what was taken (NULL: no failure). Frees the box.
+ */
 void gc_error_restore(gc_error_box *box);
 
 #endif

@@ -155,7 +155,7 @@ static gpuchar_status prove(sweep *s) {
     gpuchar_status status = gc_prove_divergence(s->images[0]->bytes, s->images[0]->size, &claim, &s->proof);
     result->prove_ns = gc_now_ns() - begin;
     if (status == GPUCHAR_E_OUT_OF_MEMORY) {
-        if (before) gc_error_put(before, GPUCHAR_OK); /* gives the older detail up */
+        gc_error_put(before, GPUCHAR_OK); /* gives the older detail up */
         return status;
     }
     /* Machine code that cannot be decoded is a proof that is missing, not a measurement that failed. */
@@ -312,18 +312,12 @@ static gpuchar_status measure(sweep *s) {
 /* ---- count ---- */
 
 /* Two ranges a kernel, of one and of two lengths: the difference holds the paths alone, without prologue and dispatch. */
-typedef struct counted {
-    sweep *sweep;
-    validation_args validation[IMAGES];
-} counted;
-
 enum { METRIC_WARP, METRIC_THREAD, METRIC_RATIO, METRICS };
 static const char *const metrics[METRICS] = {"smsp__inst_executed.sum", "smsp__thread_inst_executed.sum",
                                              "smsp__thread_inst_executed_per_inst_executed.ratio"};
 
 static gpuchar_status launch_range(void *user, size_t range) {
-    counted *c = user;
-    sweep *s = c->sweep;
+    sweep *s = user;
     size_t kernel = range / 2, points = s->options->ways_count;
     uint32_t iterations = s->options->iterations << (range % 2);
     if (kernel < points) {
@@ -365,23 +359,22 @@ static void fill_counters(sweep *s, const gpuchar_counters_result *read) {
 }
 
 static gpuchar_status count_ranges(void *user) {
-    counted *c = user;
+    sweep *s = user;
     gpuchar_counters_result read = GPUCHAR_COUNTERS_RESULT_INIT;
-    if (c->sweep->session->kind != GC_SESSION_LIVE) {
+    if (s->session->kind != GC_SESSION_LIVE) {
         return gc_fail(GPUCHAR_E_NOT_APPLICABLE, "counters need a session on a GPU");
     }
-    gc_range_request request = {metrics, METRICS, 2 * (c->sweep->options->ways_count + IMAGES - 1), launch_range, c};
-    gpuchar_status status = gc_counters_collect(c->sweep->session, &request, &read);
-    if (status == GPUCHAR_OK) fill_counters(c->sweep, &read);
+    gc_range_request request = {metrics, METRICS, 2 * (s->options->ways_count + IMAGES - 1), launch_range, s};
+    gpuchar_status status = gc_counters_collect(s->session, &request, &read);
+    if (status == GPUCHAR_OK) fill_counters(s, &read);
     gpuchar_counters_result_free(&read);
     return status;
 }
 
 static gpuchar_status count(sweep *s) {
-    counted c = {.sweep = s};
     uint64_t begin = gc_now_ns();
-    gpuchar_status status = gc_evidence_count(s->session, s->options->counters, s->options->require, count_ranges, &c,
-                                              &s->result->evidence);
+    gpuchar_status status =
+        gc_evidence_count(s->session, s->options->counters, s->options->require, count_ranges, s, &s->result->evidence);
     s->result->counters_ns = gc_now_ns() - begin;
     return status;
 }

@@ -27,7 +27,7 @@ gpuchar_status gc_evidence_count(gpuchar_session *session, uint32_t counters, ui
     gc_error_box *before = gc_error_take();
     gpuchar_status status = count(user);
     if (status < 0 && (required || never_swallowed(status))) {
-        if (before) gc_error_put(before, GPUCHAR_OK); /* gives the older detail up */
+        gc_error_put(before, GPUCHAR_OK); /* gives the older detail up */
         return status;
     }
     evidence->counters_status = status;

@@ -157,7 +157,6 @@ gpuchar_status gc_library_open(const gc_library_spec *spec, const char *path, gc
         return status;
     }
     /* Refused candidates leave failures behind; when another one is found, the thread's detail is as before. */
-    gpuchar_status earlier = gpuchar_last_error()->status;
     gc_error_box *saved = gc_error_take();
     search s = {.spec = spec, .library = library};
     if (!search_everywhere(&s)) {
@@ -165,9 +164,7 @@ gpuchar_status gc_library_open(const gc_library_spec *spec, const char *path, gc
         return fail_search(&s);
     }
     gc_error_put(s.refusal, GPUCHAR_OK);
-    if (saved) {
-        gc_error_put(saved, earlier);
-    }
+    gc_error_restore(saved);
     return GPUCHAR_OK;
 }
 

@@ -105,9 +105,9 @@ static gpuchar_status init_cuda(gpuchar_runtime *r) {
 
 /* The CUDA major above which libraries are of no use; 0 without a driver. */
 static uint32_t highest_major(gpuchar_runtime *r) {
-    gc_quiet quiet = gc_quiet_begin();
+    gc_error_box *before = gc_error_take();
     uint32_t major = load_cuda(r) ? 0 : r->cuda.version / 1000;
-    gc_quiet_end(quiet);
+    gc_error_restore(before);
     return major;
 }
 
@@ -328,12 +328,12 @@ gpuchar_status gpuchar_runtime_get_info(gpuchar_runtime *runtime, gpuchar_runtim
         return status;
     }
     gpuchar_runtime_info known = GPUCHAR_RUNTIME_INFO_INIT;
-    gc_quiet quiet = gc_quiet_begin();
+    gc_error_box *before = gc_error_take();
     tell(&known.cuda, locked(r, load_cuda), &r->cuda.library, &r->cuda.version);
     tell(&known.nvrtc, locked(r, load_nvrtc), &r->nvrtc.library, &r->nvrtc.version);
     tell(&known.cupti, locked(r, load_cupti), &r->cupti.library, &r->cupti.version);
     tell(&known.nvml, locked(r, load_nvml), &r->nvml.library, &r->nvml.driver_major);
-    gc_quiet_end(quiet);
+    gc_error_restore(before);
     gc_result_write(info, &known, sizeof known);
     return GPUCHAR_OK;
 }

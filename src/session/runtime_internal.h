@@ -28,15 +28,4 @@ gpuchar_status gc_runtime_nvml(gpuchar_runtime *runtime, const gc_nvml **nvml); 
 gc_cubin_cache *gc_runtime_cache(gpuchar_runtime *runtime);
 const gc_log *gc_runtime_log(const gpuchar_runtime *runtime);
 
-/*
- * Between the two, failures are the library's own business: afterwards the thread's error detail is what it was, as a
- * call that succeeds must leave it.
- */
-typedef struct gc_quiet {
-    gc_error_box *saved;
-    gpuchar_status status;
-} gc_quiet;
-gc_quiet gc_quiet_begin(void);
-void gc_quiet_end(gc_quiet quiet);
-
 #endif

@@ -101,7 +101,7 @@ static bool find_nvml_device(const gc_nvml *nvml, const gpuchar_device_entry *en
 
 /* NVML is a source of facts only: without it they are unknown. */
 static void find_in_nvml(gpuchar_session *session, const gpuchar_device_entry *entry) {
-    gc_quiet quiet = gc_quiet_begin();
+    gc_error_box *before = gc_error_take();
     const gc_nvml *nvml = NULL;
     gc_nvml_device device = NULL;
     if (gc_runtime_nvml(session->runtime, &nvml) == GPUCHAR_OK && find_nvml_device(nvml, entry, &device)) {
@@ -113,7 +113,7 @@ static void find_in_nvml(gpuchar_session *session, const gpuchar_device_entry *e
             session->nvml_gpu = device;
         }
     }
-    gc_quiet_end(quiet);
+    gc_error_restore(before);
 }
 
 static gpuchar_status open_live(gpuchar_session *session, const gc_device_name *name, void *context) {
@@ -215,7 +215,7 @@ void gpuchar_session_close(gpuchar_session *session) {
     if (!session) {
         return;
     }
-    gc_quiet quiet = gc_quiet_begin();
+    gc_error_box *before = gc_error_take();
     if (session->kind == GC_SESSION_LIVE) {
         close_live(session);
     } else {
@@ -227,7 +227,7 @@ void gpuchar_session_close(gpuchar_session *session) {
     if (runtime) {
         gc_runtime_release(runtime);
     }
-    gc_quiet_end(quiet);
+    gc_error_restore(before);
 }
 
 void gpuchar_session_cancel(gpuchar_session *session) {
