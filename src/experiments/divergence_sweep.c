@@ -144,11 +144,17 @@ static gpuchar_status compile(sweep *s) {
 }
 
 static gpuchar_status prove(sweep *s) {
+    const sweep_args arguments = {.header = {.iterations = s->options->iterations}};
     const gc_divergence_claim claim = {.kernel = "gpuchar_divergence_sweep",
                                        .mnemonics = &kinds[s->options->kind].mnemonic,
                                        .mnemonic_count = 1,
                                        .paths = PATHS,
-                                       .body = s->options->body};
+                                       .body = s->options->body,
+                                       .arguments = &arguments,
+                                       .argument_bytes = sizeof arguments,
+                                       .iterations = s->options->iterations,
+                                       .iterations_offset = offsetof(sweep_args, header.iterations),
+                                       .lanes_offset = offsetof(sweep_args, lanes)};
     gpuchar_divergence_sweep_result *result = s->result;
     gc_error_box *before = gc_error_take();
     uint64_t begin = gc_now_ns();
@@ -381,22 +387,22 @@ static gpuchar_status count(sweep *s) {
 
 /* ---- fill ---- */
 
-/* What the machine code says one launch of each point executes in its loops. */
+/* What the machine code says one launch of each point executes in its loops: the proof followed every path's turns. */
 static void expect(sweep *s) {
     gpuchar_divergence_sweep_result *result = s->result;
-    uint64_t most = 0, iterations = s->options->iterations;
+    uint64_t most = 0, iterations = s->options->iterations, turns = s->proof.turns;
     for (size_t i = 0; i < result->point_count; ++i) {
         gpuchar_divergence_point *point = &result->points[i];
         if (point->ways > most) most = point->ways;
         if (!(result->evidence.flags & GPUCHAR_FLAG_PROVED)) continue;
-        point->expected_count = point->ways * iterations * result->loop_instructions;
+        point->expected_count = point->ways * turns * result->loop_instructions;
         point->known |= GPUCHAR_DIVERGENCE_POINT_EXPECTED;
     }
     result->evidence.intended_count = most * iterations * s->options->body;
     if (!(result->evidence.flags & GPUCHAR_FLAG_PROVED)) return;
     memcpy(result->evidence.mnemonic, s->proof.mnemonic, sizeof result->evidence.mnemonic);
-    result->evidence.decoded_count = most * iterations * s->proof.loop_intended[0];
-    result->evidence.scaffold_count = most * iterations * (result->loop_instructions - s->proof.loop_intended[0]);
+    result->evidence.decoded_count = most * turns * s->proof.loop_intended[0];
+    result->evidence.scaffold_count = most * turns * (result->loop_instructions - s->proof.loop_intended[0]);
     result->evidence.known |= GPUCHAR_EVIDENCE_DECODED;
 }
 

@@ -20,18 +20,21 @@ typedef u32 Value;
 #define GPUCHAR_LINK(path, row, place, byte) "fma.rn.f32 x, x, a, 0f3e" path row place "1;\n\t"
 #define GPUCHAR_WALK(path) "mov.b32 x, %0;\n\tmov.b32 a, %2;\n\t" GPUCHAR_CHAIN(path) "mov.b32 %0, x;\n\t"
 #define GPUCHAR_DECLARE ".reg .f32 x, a;\n\t"
+#define GPUCHAR_AWAIT "xor.b32 %1, %1, %0;\n\t"
 #elif GPUCHAR_KIND == 2
 typedef u32 Value;
 #define GPUCHAR_LINK(path, row, place, byte) "mad.lo.u32 %0, %0, %2, 0x1" path row place "1;\n\t"
 #define GPUCHAR_WALK(path) GPUCHAR_CHAIN(path)
 #define GPUCHAR_DECLARE
+#define GPUCHAR_AWAIT "xor.b32 %1, %1, %0;\n\t"
 #elif GPUCHAR_KIND == 3
 typedef u64 Value;
 // Each path has a 128-byte line of its own, so that what one path caches does not help the next. No .ca: that makes a
 // strong load, for which loops on sm_75 to sm_89 get a YIELD (paths would interleave) and the closing __syncwarp a call.
 #define GPUCHAR_LINK(path, row, place, byte) "ld.global.u64 %0, [%0+0x" path byte "];\n\t"
 #define GPUCHAR_WALK(path) GPUCHAR_CHAIN(path)
-#define GPUCHAR_DECLARE
+#define GPUCHAR_DECLARE ".reg .b32 low, high;\n\t"
+#define GPUCHAR_AWAIT "mov.b64 {low, high}, %0;\n\txor.b32 %1, %1, low;\n\t"
 #elif GPUCHAR_KIND == 4
 typedef u32 Value;
 // The function unit takes no immediate: one addition per iteration, with a constant of its own, keeps the paths apart.
@@ -39,6 +42,7 @@ typedef u32 Value;
 #define GPUCHAR_WALK(path)                                                                                             \
     "mov.b32 x, %0;\n\tadd.ftz.f32 x, x, 0f3f" path "0001;\n\t" GPUCHAR_CHAIN(path) "mov.b32 %0, x;\n\t"
 #define GPUCHAR_DECLARE ".reg .f32 x;\n\t"
+#define GPUCHAR_AWAIT "xor.b32 %1, %1, %0;\n\t"
 #endif
 
 #define GPUCHAR_ROW(path, row)                                                                                         \
@@ -75,10 +79,11 @@ typedef u32 Value;
 #define GPUCHAR_INOUT "+r"
 #endif
 
-// The loop stands in the text too: compilers peel the first iteration off a loop of the language.
+// The loop stands in the text too: compilers peel the first iteration off a loop of the language. A path ends when its
+// result is there, not when its last instruction was issued: the counter, 0 by then, takes it up.
 #define GPUCHAR_PATH(digits)                                                                                           \
     asm volatile("{\n\t.reg .pred more;\n\t" GPUCHAR_DECLARE "again:\n\t" GPUCHAR_WALK(digits)                           \
-                 "add.u32 %1, %1, -1;\n\tsetp.ne.u32 more, %1, 0;\n\t@more bra again;\n\t}"                            \
+                 "add.u32 %1, %1, -1;\n\tsetp.ne.u32 more, %1, 0;\n\t@more bra again;\n\t" GPUCHAR_AWAIT "}"            \
                  : GPUCHAR_INOUT(x), "+r"(left)                                                                        \
                  : "r"(operand)                                                                                        \
                  : "memory");
@@ -118,7 +123,7 @@ extern "C" __global__ void __launch_bounds__(32) gpuchar_divergence_sweep(GPUCHA
     __syncwarp();
     const u64 after = clock_now();
     const u64 ns_after = nanoseconds_now();
-    args.header.sink[lane] = (u32)x;
+    args.header.sink[lane] = left;
     if (lane == 0) {
         Sample *sample = args.header.samples + args.header.slot;
         sample->cycles = after - before;

@@ -11,7 +11,7 @@ static bool is_one_of(const char *name, const char *const *list) {
     return false;
 }
 
-bool gc_claims(const gc_divergence_claim *claim, const char *mnemonic) {
+static bool claims(const gc_divergence_claim *claim, const char *mnemonic) {
     for (uint32_t i = 0; i < claim->mnemonic_count; i++)
         if (mnemonic && strcmp(mnemonic, claim->mnemonics[i]) == 0) return true;
     return false;
@@ -28,15 +28,18 @@ static bool is_multiply_add(const gc_instruction *in) {
 }
 
 bool gc_is_intended(const gc_divergence_claim *claim, const gc_instruction *in) {
-    if (in->never || !gc_claims(claim, in->mnemonic)) return false;
+    if (in->never || !claims(claim, in->mnemonic)) return false;
     return strcmp(in->mnemonic, "IMAD") != 0 || is_multiply_add(in);
 }
 
 /* MUFU takes no immediate that could keep paths apart: one addition or multiplication per loop does it. */
 static bool is_marker(const gc_divergence_claim *claim, const gc_instruction *in) {
     static const char *const MARKERS[] = {"FADD", "FMUL", NULL};
-    return !in->never && gc_claims(claim, "MUFU") && !gc_claims(claim, in->mnemonic) &&
-           is_one_of(in->mnemonic, MARKERS);
+    return !in->never && claims(claim, "MUFU") && !claims(claim, in->mnemonic) && is_one_of(in->mnemonic, MARKERS);
+}
+
+bool gc_is_link(const gc_divergence_claim *claim, const gc_instruction *in) {
+    return gc_is_intended(claim, in) || is_marker(claim, in);
 }
 
 static bool is_move(const gc_instruction *in) {
@@ -83,7 +86,7 @@ static bool follow_chain(const gc_flow *flow, const gc_block *block, const gc_di
     for (uint32_t i = 0; i < block->count; i++) {
         const gc_instruction *in = &flow->instructions[block->first + i];
         if (in->never) continue;
-        if (gc_is_intended(claim, in) || is_marker(claim, in)) {
+        if (gc_is_link(claim, in)) {
             if (live->count && !reads(in, *live))
                 return gc_refuse(proof, "the chain of path %u is broken: %s at 0x%llx does not read the one before",
                                  path, in->mnemonic, pc_of(in));
@@ -95,6 +98,37 @@ static bool follow_chain(const gc_flow *flow, const gc_block *block, const gc_di
         }
     }
     return true;
+}
+
+/* Whether the path's own code behind its loop waits for the chain's last value: `block` and what follows it alone. */
+static bool awaits(gc_region *region, uint32_t loop, uint32_t block, value live) {
+    const gc_flow *flow = region->flow;
+    memset(region->marks, 0, flow->block_count);
+    for (uint32_t other = 0; other < region->loop_count; other++)
+        if (region->loops[other] != loop)
+            gc_flow_mark(flow, region->loops[other], region->end, region->marks, region->stack);
+    while (!region->marks[block] && block != region->end) {
+        const gc_block *own = &flow->blocks[block];
+        for (uint32_t i = 0; i < own->count; i++) {
+            const gc_instruction *in = &flow->instructions[own->first + i];
+            const bool reads_it =
+                in->source_a == live.first || in->source_b == live.first || in->source_c == live.first;
+            if (reads_it && in->guard == GC_PREDICATE_TRUE && !in->guard_not) return true;
+            if (writes_into(in, live)) return false;
+        }
+        if (own->successor_count != 1) return false;
+        region->marks[block] = 1; /* not twice */
+        block = flow->successors[own->successor];
+    }
+    return false;
+}
+
+static bool check_end(gc_region *region, uint32_t path, value live, gc_divergence_proof *proof) {
+    const uint32_t loop = region->loops[path];
+    const gc_block *block = &region->flow->blocks[loop];
+    const uint32_t *next = &region->flow->successors[block->successor];
+    return awaits(region, loop, next[0] == loop ? next[1] : next[0], live) ||
+           gc_refuse(proof, "path %u ends before its result is there", path);
 }
 
 typedef struct content {
@@ -126,8 +160,7 @@ static const char *claimed_name(const gc_divergence_claim *claim, const gc_diver
     return proof->mnemonic[0] ? proof->mnemonic : claim->mnemonics[0];
 }
 
-bool gc_check_loop(const gc_region *region, const gc_divergence_claim *claim, uint32_t path,
-                   gc_divergence_proof *proof) {
+bool gc_check_loop(gc_region *region, const gc_divergence_claim *claim, uint32_t path, gc_divergence_proof *proof) {
     const gc_flow *flow = region->flow;
     const gc_block *block = &flow->blocks[region->loops[path]];
     content sum = {0};
@@ -147,5 +180,5 @@ bool gc_check_loop(const gc_region *region, const gc_divergence_claim *claim, ui
     value live = {0};
     /* Twice around: the second turn begins with what the first one left. */
     if (!follow_chain(flow, block, claim, path, &live, proof)) return false;
-    return follow_chain(flow, block, claim, path, &live, proof);
+    return follow_chain(flow, block, claim, path, &live, proof) && check_end(region, path, live, proof);
 }

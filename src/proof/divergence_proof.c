@@ -1,5 +1,6 @@
 #include <core/error.h>
 #include <proof/chain.h>
+#include <proof/walk.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -135,7 +136,8 @@ static void prove(const gc_divergence_claim *claim, gc_region *region, gc_diverg
         gc_refuse(proof, "%u paths between the clock reads, not %u", region->loop_count, claim->paths);
         return;
     }
-    if (check_equal_loops(proof) && gc_region_check_dispatch(region, proof)) check_counts(claim, proof);
+    if (!check_equal_loops(proof) || !gc_region_check_dispatch(region, proof) || !check_counts(claim, proof)) return;
+    if (claim->arguments) gc_check_walks(region, claim, proof);
 }
 
 static gpuchar_status prove_code(const gc_code *code, const gc_divergence_claim *claim, gc_divergence_proof *proof) {
@@ -143,7 +145,7 @@ static gpuchar_status prove_code(const gc_code *code, const gc_divergence_claim 
     gpuchar_status status = gc_flow_build(code, &flow);
     if (status) return status;
     gc_region region;
-    status = gc_region_open(&flow, &region);
+    status = gc_region_open(code, &flow, &region);
     if (!status) {
         prove(claim, &region, proof);
         gc_region_close(&region);
@@ -157,6 +159,11 @@ static gpuchar_status check_claim(const gc_divergence_claim *claim) {
         return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "a claim needs a kernel and a mnemonic");
     if (claim->paths == 0 || claim->paths > GC_PROOF_PATHS_MAX || claim->body == 0)
         return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "a claim has 1 to %d paths and a body", GC_PROOF_PATHS_MAX);
+    const uint32_t bytes = claim->argument_bytes;
+    if (claim->arguments &&
+        (bytes > GC_PROOF_ARGUMENTS_MAX || claim->iterations == 0 || bytes < 4 ||
+         claim->iterations_offset > bytes - 4 || (!claim->uniform && (bytes < 32 || claim->lanes_offset > bytes - 32))))
+        return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "a claim's iterations and lanes stand inside its arguments");
     return GPUCHAR_OK;
 }
 

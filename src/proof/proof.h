@@ -16,9 +16,17 @@ typedef struct gc_divergence_claim {
     uint32_t paths;   /* loops expected in the timed region */
     uint32_t body;    /* chained instructions expected in each loop */
     uint32_t uniform; /* 1: no divergent dispatch is expected (a convergent kernel: paths is 1) */
+    /* How the kernel is launched: its arguments, and where in them the turns of each loop and the path of each lane
+     * stand (32-bit number, 32 bytes). NULL: nothing is said about turns and about who takes which path. */
+    const void *arguments;
+    uint32_t argument_bytes;
+    uint32_t iterations;
+    uint32_t iterations_offset;
+    uint32_t lanes_offset; /* not used when `uniform` */
 } gc_divergence_claim;
 
 #define GC_PROOF_PATHS_MAX 32
+#define GC_PROOF_ARGUMENTS_MAX 256
 #define GC_PROOF_LOOP_SCAFFOLD_MAX 8
 
 /*
@@ -35,6 +43,7 @@ typedef struct gc_divergence_proof {
     uint32_t loop_instructions[GC_PROOF_PATHS_MAX]; /* all instructions of each loop, padding included */
     uint32_t loop_intended[GC_PROOF_PATHS_MAX];
     uint32_t loop_stall[GC_PROOF_PATHS_MAX];
+    uint64_t turns;          /* of its loop that each thread was followed through; 0: not followed */
     uint64_t intended_total; /* chained instructions in the whole region */
     uint64_t scaffold_total; /* all others in the region */
     uint64_t region_bytes;
@@ -50,6 +59,9 @@ typedef struct gc_divergence_proof {
  *   FADD or FMUL per loop may be a link of the chain (not counted);
  * - beside them in each loop only counter, compare, branches, moves and NOP, at most GC_PROOF_LOOP_SCAFFOLD_MAX without the NOPs;
  * - the same number of instructions and the same stall sum in all loops;
+ * - behind each loop, on its path's own code, an instruction that needs the chain's result: a path ends when that is there;
+ * - with arguments, following a thread of every path through the machine code: it takes the loop of its path's number and
+ *   no other, the same one from another lane, and turns `iterations` times, or once when told so;
  * - no chained instruction outside the loops (IMAD that only moves, shifts or adds, and IMAD.WIDE, are scaffold);
  * - paths - 1 dispatch decisions, none uniform by its form, each inside a BSSY interval whose BSYNC cannot be gone around
  *   before the second clock read; with `uniform` none;

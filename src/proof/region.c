@@ -15,8 +15,9 @@ bool gc_refuse(gc_divergence_proof *proof, const char *format, ...) {
     return false;
 }
 
-gpuchar_status gc_region_open(const gc_flow *flow, gc_region *region) {
+gpuchar_status gc_region_open(const gc_code *code, const gc_flow *flow, gc_region *region) {
     memset(region, 0, sizeof *region);
+    region->code = code;
     region->flow = flow;
     const size_t count = flow->block_count;
     region->inside = calloc(count, 1);

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 typedef struct gc_region {
+    const gc_code *code;
     const gc_flow *flow;
     uint32_t start; /* blocks of the clock reads */
     uint32_t end;
@@ -21,7 +22,7 @@ typedef struct gc_region {
 /* Refuses the proof with a reason; returns false, so that `return gc_refuse(...)` is the idiom. The first reason stays. */
 bool gc_refuse(gc_divergence_proof *proof, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-gpuchar_status gc_region_open(const gc_flow *flow, gc_region *region);
+gpuchar_status gc_region_open(const gc_code *code, const gc_flow *flow, gc_region *region);
 void gc_region_close(gc_region *region);
 
 /* Each returns false after gc_refuse. In this order: */

@@ -68,7 +68,8 @@ static shape shape_of(uint32_t arch, uint16_t low) {
     case 0x023:
     case 0x024:
     case 0x027:
-        return SHAPE_THREE; /* IADD3, FFMA, IMAD, IMAD.HI */
+    case 0x012:
+        return SHAPE_THREE; /* IADD3, FFMA, IMAD, IMAD.HI, LOP3 */
     case 0x025:
         return SHAPE_WIDE; /* IMAD.WIDE */
     case 0x181:
@@ -80,10 +81,9 @@ static shape shape_of(uint32_t arch, uint16_t low) {
         return SHAPE_CLOCK; /* CS2R */
     case 0x007:
     case 0x011:
-    case 0x012:
     case 0x016:
     case 0x017:
-    case 0x019: /* SEL, LEA, LOP3, PRMT, IMNMX, SHF */
+    case 0x019: /* SEL, LEA, PRMT, IMNMX, SHF */
     case 0x045:
     case 0x046:
     case 0x048:

@@ -1,42 +1,25 @@
-/* Machine code for the proof's tests: the library's own kernel and small ones, and ways to spoil them. */
+/* Machine code for the proof's tests: the library's own kernel, and ways to spoil it. */
 #ifndef GPUCHAR_TESTS_DIVERGENCE_SAMPLES_H
 #define GPUCHAR_TESTS_DIVERGENCE_SAMPLES_H
 
 #include "nvrtc_helper.h"
 #include <proof/proof.h>
 #include <sass/flow.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
 
 #define SWEEP "gpuchar_divergence_sweep"
-#define SMALL "small"
 #define KINDS 4
 #define BODY 64
 
 static const char *const CHAINED[KINDS] = {"FFMA", "IMAD", "LDG", "MUFU"};
 
-/* A kernel made for these tests: dispatch by switch, by if or none, and bodies that the text chooses. */
-static const char SMALL_HEAD[] =
-    "typedef unsigned long long u64; typedef unsigned u32;\n"
-    "#define ONE v = __fmaf_rn(v, a, b);\n"
-    "#define EIGHT ONE ONE ONE ONE ONE ONE ONE ONE\n"
-    "#define SEVEN ONE ONE ONE ONE ONE ONE ONE\n"
-    "#define LOOP(body, mark) _Pragma(\"unroll 1\") for (u32 i = 0; i < n; ++i) { body "
-    "asm volatile(\"// \" #mark : \"+r\"(i)); }\n"
-    "#define PATH(k, body) case k: LOOP(body, k) break;\n"
-    "extern \"C\" __global__ void small(const u32 *map, u64 *out, u32 n, float a, float b, float w, float *sink) {\n"
-    "  u32 lane = threadIdx.x, path = map[lane]; float v = w + lane, z = w - lane;\n"
-    "  __syncwarp(); u64 t0 = clock64();\n";
-static const char SMALL_TAIL[] = "  __syncwarp(); u64 t1 = clock64();\n"
-                                 "  if (lane == 0) out[0] = t1 - t0;\n  sink[lane] = v + z; }\n";
-
-static char *small_source(const char *middle) {
-    const size_t size = sizeof SMALL_HEAD + strlen(middle) + sizeof SMALL_TAIL;
-    char *text = malloc(size);
-    if (text) snprintf(text, size, "%s%s%s", SMALL_HEAD, middle, SMALL_TAIL);
-    return text;
-}
-
 /* The library's own kernel with its parameters; the caller frees it. */
-static char *sweep_source(int kind, int body) {
+static inline char *sweep_source(int kind, int body) {
     char *prelude = read_kernel_text("prelude.cu"), *sweep = read_kernel_text("divergence_sweep.cu");
     char *text = prelude && sweep ? malloc(strlen(prelude) + strlen(sweep) + 128) : NULL;
     if (text) sprintf(text, "#define GPUCHAR_KIND %d\n#define GPUCHAR_BODY %d\n%s%s", kind, body, prelude, sweep);
@@ -45,13 +28,29 @@ static char *sweep_source(int kind, int body) {
     return text;
 }
 
-static gc_divergence_claim claim_of(const char *kernel, const char *const *mnemonic, uint32_t paths, uint32_t body) {
-    return (gc_divergence_claim){.kernel = kernel,
-                                 .mnemonics = mnemonic,
+/* The arguments of the library's kernel, as src/kernels has them. */
+typedef struct sweep_arguments {
+    uint64_t samples, sink;
+    uint32_t slot, iterations;
+    uint64_t table;
+    uint32_t operand, start;
+    uint8_t lanes[32];
+} sweep_arguments;
+static const sweep_arguments ARGUMENTS;
+
+#define TURNS 5
+
+static inline gc_divergence_claim sweep_claim(int kind, uint32_t body) {
+    return (gc_divergence_claim){.kernel = SWEEP,
+                                 .mnemonics = &CHAINED[kind],
                                  .mnemonic_count = 1,
-                                 .paths = paths,
+                                 .paths = 32,
                                  .body = body,
-                                 .uniform = paths == 1};
+                                 .arguments = &ARGUMENTS,
+                                 .argument_bytes = sizeof ARGUMENTS,
+                                 .iterations = TURNS,
+                                 .iterations_offset = offsetof(sweep_arguments, iterations),
+                                 .lanes_offset = offsetof(sweep_arguments, lanes)};
 }
 
 /* A kernel whose words can be overwritten: instruction i of the flow is 16 bytes at code + 16 * i. */
@@ -62,12 +61,12 @@ typedef struct patient {
     uint32_t first_clock, second_clock; /* instruction indices */
 } patient;
 
-static void patient_close(patient *open) {
+static inline void patient_close(patient *open) {
     gc_flow_free(&open->flow);
     free(open->cubin.bytes);
 }
 
-static int patient_open(const test_cubin *original, const char *kernel, patient *open) {
+static inline int patient_open(const test_cubin *original, const char *kernel, patient *open) {
     memset(open, 0, sizeof *open);
     open->cubin = (test_cubin){malloc(original->size), original->size};
     gc_cubin cubin;
@@ -89,7 +88,7 @@ static int patient_open(const test_cubin *original, const char *kernel, patient 
 }
 
 /* Overwrites bits [high:low] of one instruction, at most 32 of them, within one half. */
-static void set_bits(patient *open, uint32_t instruction, uint32_t high, uint32_t low, uint64_t value) {
+static inline void set_bits(patient *open, uint32_t instruction, uint32_t high, uint32_t low, uint64_t value) {
     uint64_t half;
     uint8_t *at = open->code + (size_t)instruction * 16 + (low >= 64 ? 8 : 0);
     memcpy(&half, at, sizeof half);
@@ -99,24 +98,24 @@ static void set_bits(patient *open, uint32_t instruction, uint32_t high, uint32_
 }
 
 /* Another opcode with all operand bits left; [11:0] and bit 91. */
-static void set_opcode(patient *open, uint32_t instruction, uint32_t opcode) {
+static inline void set_opcode(patient *open, uint32_t instruction, uint32_t opcode) {
     set_bits(open, instruction, 11, 0, opcode & 0xfff);
     set_bits(open, instruction, 91, 91, opcode >> 12);
 }
 
-static void set_nop(patient *open, uint32_t instruction) {
+static inline void set_nop(patient *open, uint32_t instruction) {
     set_bits(open, instruction, 31, 0, 0x7918);
     set_bits(open, instruction, 63, 32, 0);
     set_bits(open, instruction, 95, 64, 0);
     set_bits(open, instruction, 104, 96, 0);
 }
 
-static void copy_word(patient *open, uint32_t to, uint32_t from) {
+static inline void copy_word(patient *open, uint32_t to, uint32_t from) {
     memmove(open->code + (size_t)to * 16, open->code + (size_t)from * 16, 16);
 }
 
 /* The block of the n-th loop after the first clock read; GC_FLOW_NO_BLOCK when there are fewer. */
-static uint32_t loop_block(const patient *open, uint32_t n) {
+static inline uint32_t loop_block(const patient *open, uint32_t n) {
     for (uint32_t b = open->flow.block_of[open->first_clock]; b < open->flow.block_count; b++) {
         const gc_block *block = &open->flow.blocks[b];
         for (uint32_t i = 0; i < block->successor_count; i++)
@@ -126,10 +125,61 @@ static uint32_t loop_block(const patient *open, uint32_t n) {
 }
 
 /* The n-th instruction with this mnemonic from `first` on, UINT32_MAX when there is none before the second clock. */
-static uint32_t find_mnemonic(const patient *open, uint32_t first, const char *mnemonic, uint32_t n) {
+static inline uint32_t find_mnemonic(const patient *open, uint32_t first, const char *mnemonic, uint32_t n) {
     for (uint32_t i = first; i < open->second_clock; i++)
         if (strcmp(open->flow.instructions[i].mnemonic, mnemonic) == 0 && n-- == 0) return i;
     return UINT32_MAX;
+}
+
+/* ---- what the tests of proofs share: NVRTC, the library's kernel for each architecture, verdicts ---- */
+
+static nvrtc_helper NVRTC;
+static int HAVE_NVRTC;
+/* The library's kernel by kind and NVRTC's list of architectures, compiled on first use. */
+static test_cubin SWEEPS[KINDS][64];
+
+static inline int setup(void **state) {
+    (void)state;
+    HAVE_NVRTC = nvrtc_helper_open(&NVRTC) == 0;
+    return 0;
+}
+
+static inline int teardown(void **state) {
+    (void)state;
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int i = 0; i < 64; i++) free(SWEEPS[kind][i].bytes);
+    return 0;
+}
+
+static inline const test_cubin *sweep(int kind, int arch_index) {
+    test_cubin *made = &SWEEPS[kind][arch_index];
+    if (!made->bytes) {
+        char *source = sweep_source(kind + 1, BODY);
+        assert_non_null(source);
+        *made = nvrtc_compile(&NVRTC, source, NVRTC.archs[arch_index]);
+        free(source);
+    }
+    assert_non_null(made->bytes);
+    return made;
+}
+
+static inline gc_divergence_proof prove(const test_cubin *cubin, const gc_divergence_claim *claim) {
+    gc_divergence_proof proof;
+    assert_int_equal(gc_prove_divergence(cubin->bytes, cubin->size, claim, &proof), GPUCHAR_OK);
+    return proof;
+}
+
+static inline void expect_proved(const gc_divergence_proof *proof, int arch) {
+    if (proof->status) fail_msg("sm_%d: %s", arch, proof->reason);
+}
+
+static inline void expect_reason(const gc_divergence_proof *proof, int arch, const char *words) {
+    if (proof->status != GPUCHAR_E_NOT_PROVED || !strstr(proof->reason, words))
+        fail_msg("sm_%d: expected \"%s\", got %d \"%s\"", arch, words, proof->status, proof->reason);
+}
+
+static inline int is_decoded(int arch) {
+    return arch >= 70;
 }
 
 #endif

@@ -1,0 +1,170 @@
+#include <core/error.h>
+#include <proof/chain.h>
+#include <proof/walk.h>
+#include <sass/evaluate.h>
+#include <string.h>
+
+/* Blocks outside loops that one thread may enter: no kernel here comes near. */
+#define GC_WALK_BLOCKS_MAX 4096
+
+typedef struct walker {
+    const gc_region *region;
+    const gc_divergence_claim *claim;
+    gc_divergence_proof *proof;
+    gc_thread thread;
+    uint32_t path;
+    uint32_t iterations;
+    /* What came out. */
+    uint32_t loop; /* index in region->loops; UINT32_MAX: none yet */
+    uint32_t turns;
+} walker;
+
+static unsigned long long pc_of(const gc_instruction *in) {
+    return (unsigned long long)in->pc;
+}
+
+static uint32_t loop_index(const gc_region *region, uint32_t block) {
+    for (uint32_t i = 0; i < region->loop_count; i++)
+        if (region->loops[i] == block) return i;
+    return UINT32_MAX;
+}
+
+static void run(walker *w, const gc_instruction *in) {
+    if (in->kind == GC_OP_BRANCH || in->kind == GC_OP_NOP || in->never) return;
+    gc_thread_step(&w->thread, w->region->code, in);
+}
+
+/*
+ * After its first turn a loop is followed by its scaffold alone: the chain's registers are unknown by then and stay so,
+ * as long as nothing else writes them.
+ */
+static bool chain_stands_apart(const walker *w, const gc_block *block) {
+    bool chained[GC_REGISTER_ZERO + 8] = {false};
+    for (uint32_t pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < block->count; i++) {
+            const gc_instruction *in = &w->region->flow->instructions[block->first + i];
+            const bool link = gc_is_link(w->claim, in);
+            for (uint32_t r = 0; r < in->destination_count && r < 8; r++) {
+                if (pass == 0 && link) chained[in->destination + r] = true;
+                if (pass == 1 && !link && chained[in->destination + r]) return false;
+            }
+        }
+    return true;
+}
+
+/*
+ * Outside the timed region a branch may hang on what is not known (some compilers reset barriers at the entry): when all it does is to
+ * jump over the block that follows, control is the same again behind it.
+ */
+static bool only_skips(const walker *w, uint32_t block, uint32_t target) {
+    const gc_flow *flow = w->region->flow;
+    if (w->region->inside[block] || block + 1 >= flow->block_count || w->region->inside[block + 1]) return false;
+    const gc_block *skipped = &flow->blocks[block + 1];
+    return !skipped->leaves && skipped->successor_count == 1 && flow->successors[skipped->successor] == target;
+}
+
+/* Where control goes at the block's end; false after gc_refuse. */
+static bool leave(walker *w, uint32_t block, uint32_t *next) {
+    const gc_flow *flow = w->region->flow;
+    const gc_block *here = &flow->blocks[block];
+    *next = block + 1;
+    /* A long loop ends in a conditional way out and a branch back: two ways in one block. */
+    for (uint32_t i = here->count > 1 ? here->count - 2 : 0; i < here->count; i++) {
+        const gc_instruction *in = &flow->instructions[here->first + i];
+        const bool ends = in->kind == GC_OP_EXIT || in->kind == GC_OP_RETURN || in->kind == GC_OP_JUMP ||
+                          in->kind == GC_OP_CALL || in->kind == GC_OP_INDIRECT;
+        if (in->kind != GC_OP_BRANCH && !ends) continue;
+        const gc_value taken =
+            ends ? gc_thread_guard(&w->thread, in) : gc_thread_branches(&w->thread, w->region->code, in);
+        const uint32_t target = in->kind == GC_OP_BRANCH ? gc_flow_block_at(flow, in->target) : GC_FLOW_NO_BLOCK;
+        if (!taken.known && only_skips(w, block, target)) {
+            gc_thread_forget(&w->thread);
+            *next = target;
+            return true;
+        }
+        if (!taken.known)
+            return gc_refuse(w->proof, "whether path %u takes the %s at 0x%llx is not known", w->path, in->mnemonic,
+                             pc_of(in));
+        if (!taken.bits) continue;
+        if (ends)
+            return gc_refuse(w->proof, "path %u does not come back from the %s at 0x%llx", w->path, in->mnemonic,
+                             pc_of(in));
+        *next = target;
+        return true;
+    }
+    return *next < flow->block_count || gc_refuse(w->proof, "path %u runs out of the function", w->path);
+}
+
+static bool turn_loop(walker *w, uint32_t block, uint32_t loop, uint32_t *next) {
+    const gc_block *body = &w->region->flow->blocks[block];
+    const gc_instruction *first = &w->region->flow->instructions[body->first];
+    if (w->loop != UINT32_MAX)
+        return gc_refuse(w->proof, "path %u takes more than one loop, at 0x%llx", w->path, pc_of(first));
+    w->loop = loop;
+    const bool apart = chain_stands_apart(w, body);
+    do {
+        if (++w->turns > w->iterations)
+            return gc_refuse(w->proof, "path %u turns more than %u times", w->path, w->iterations);
+        for (uint32_t i = 0; i < body->count; i++) {
+            const gc_instruction *in = first + i;
+            if (w->turns == 1 || !apart || !gc_is_link(w->claim, in)) run(w, in);
+        }
+        if (!leave(w, block, next)) return false;
+    } while (*next == block);
+    return w->turns == w->iterations ||
+           gc_refuse(w->proof, "path %u turns %u times, not %u", w->path, w->turns, w->iterations);
+}
+
+static bool follow(walker *w) {
+    const gc_region *region = w->region;
+    const gc_flow *flow = region->flow;
+    uint32_t block = 0, blocks = 0;
+    while (block != region->end) {
+        const uint32_t loop = loop_index(region, block);
+        if (++blocks > GC_WALK_BLOCKS_MAX)
+            return gc_refuse(w->proof, "path %u does not come to the second clock read", w->path);
+        if (loop != UINT32_MAX) {
+            if (!turn_loop(w, block, loop, &block)) return false;
+            continue;
+        }
+        for (uint32_t i = 0; i < flow->blocks[block].count; i++)
+            run(w, &flow->instructions[flow->blocks[block].first + i]);
+        if (!leave(w, block, &block)) return false;
+    }
+    return w->loop != UINT32_MAX || gc_refuse(w->proof, "path %u takes no loop", w->path);
+}
+
+/* A thread at lane `lane` that is told path `path`; all other lanes are told another one. */
+static bool walk(walker *w, uint32_t path, uint32_t lane, uint32_t iterations) {
+    const gc_divergence_claim *claim = w->claim;
+    uint8_t arguments[GC_PROOF_ARGUMENTS_MAX];
+    memcpy(arguments, claim->arguments, claim->argument_bytes);
+    memcpy(arguments + claim->iterations_offset, &iterations, sizeof iterations);
+    if (!claim->uniform) {
+        memset(arguments + claim->lanes_offset, (int)((path + 1) % claim->paths), 32);
+        arguments[claim->lanes_offset + lane] = (uint8_t)path;
+    }
+    w->path = path;
+    w->iterations = iterations;
+    w->loop = UINT32_MAX;
+    w->turns = 0;
+    if (gc_thread_start(w->region->code, arguments, claim->argument_bytes, lane, &w->thread) < 0)
+        return gc_refuse(w->proof, "%s", gpuchar_last_error()->message);
+    return follow(w);
+}
+
+bool gc_check_walks(const gc_region *region, const gc_divergence_claim *claim, gc_divergence_proof *proof) {
+    walker w = {.region = region, .claim = claim, .proof = proof};
+    uint32_t taken = 0;
+    for (uint32_t path = 0; path < claim->paths; path++) {
+        if (!walk(&w, path, path, claim->iterations)) return false;
+        const uint32_t loop = w.loop;
+        if (taken >> loop & 1) return gc_refuse(proof, "path %u takes the loop of another one", path);
+        taken |= 1u << loop;
+        /* Once more from another lane, with a single turn: the lane map alone decides, and the turns are as told. */
+        if (!walk(&w, path, 31 - path, 1)) return false;
+        if (w.loop != loop) return gc_refuse(proof, "path %u takes another loop from another lane", path);
+    }
+    proof->turns = claim->iterations;
+    return true;
+}
