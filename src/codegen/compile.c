@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Grows when the same key would no longer mean the same cubin. */
-#define KEY_FORMAT "gpuchar cubin 1"
+#define KEY_FORMAT "gpuchar cubin 2"
 
 static const char default_name[] = "kernel.cu";
 static const char default_standard[] = "--std=c++17";
@@ -127,6 +127,7 @@ static gc_hash request_key(const gc_nvrtc *nvrtc, const gc_compile_job *job) {
     const gc_compile_request *request = job->request;
     gc_hash hash = hash_string(gc_hash_start(), KEY_FORMAT);
     hash = hash_part(hash, &nvrtc->version, sizeof nvrtc->version);
+    hash = hash_part(hash, &nvrtc->build, sizeof nvrtc->build);
     hash = hash_string(hash, request->architecture);
     hash = hash_string(hash, request_name(request)); /* __FILE__, and the log */
     for (size_t i = 0; i < request->flag_count; i++) {

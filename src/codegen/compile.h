@@ -13,7 +13,7 @@
 typedef struct gc_image {
     const void *bytes;
     size_t size;
-    gc_hash key;         /* of source, options, architecture and compiler version */
+    gc_hash key;         /* of source, options, architecture and the compiler's version and build */
     uint64_t compile_ns; /* what it cost when it was compiled by this call; 0 from the cache */
     uint32_t nvrtc_version;
     uint32_t from_cache; /* 0 compiled now, 1 memory, 2 disk */

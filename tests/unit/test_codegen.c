@@ -296,7 +296,7 @@ static void test_keys(void **state) {
     requests[4].flag_count = 2;
     requests[5].flags = joined;
     requests[5].flag_count = 1;
-    gc_compile_job jobs[7];
+    gc_compile_job jobs[8];
     for (size_t i = 0; i < 6; i++) {
         assert_int_equal(gc_compile_job_prepare(&nvrtc, &requests[i], &jobs[i]), GPUCHAR_OK);
         assert_true(jobs[i].cacheable);
@@ -304,12 +304,15 @@ static void test_keys(void **state) {
     gc_nvrtc other = nvrtc;
     other.version += 10;
     assert_int_equal(gc_compile_job_prepare(&other, &requests[0], &jobs[6]), GPUCHAR_OK);
-    for (size_t i = 0; i < 7; i++) {
+    other = nvrtc;
+    other.build.low ^= 1; /* an update that has kept its version */
+    assert_int_equal(gc_compile_job_prepare(&other, &requests[0], &jobs[7]), GPUCHAR_OK);
+    for (size_t i = 0; i < GC_COUNT(jobs); i++) {
         for (size_t j = 0; j < i; j++) {
             assert_true(jobs[i].key.high != jobs[j].key.high || jobs[i].key.low != jobs[j].key.low);
         }
     }
-    for (size_t i = 0; i < 7; i++) {
+    for (size_t i = 0; i < GC_COUNT(jobs); i++) {
         gc_compile_job_clear(&jobs[i]);
     }
 }
