@@ -17,6 +17,12 @@ typedef struct gc_compile_job {
     gc_error_box *error;
 } gc_compile_job;
 
+/* E_INVALID_ARGUMENT for an option that would make something else than cubins of the request's architecture, or print. */
+gpuchar_status gc_flags_check(const gc_compile_request *request);
+/* Whether they make the compilation read or write other files. */
+bool gc_flags_touch_files(const gc_compile_request *request);
+bool gc_flags_name_standard(const gc_compile_request *request);
+
 gpuchar_status gc_compile_job_prepare(const gc_nvrtc *nvrtc, const gc_compile_request *request, gc_compile_job *job);
 /* Compiles; touches no cache, calls nothing of the host's: it may run on an internal thread. */
 gpuchar_status gc_compile_job_run(const gc_nvrtc *nvrtc, gc_compile_job *job);

@@ -179,10 +179,16 @@ static void test_compile(void **state) {
     options.architecture = "sm_90";
     options.flag_count = 1;
     assert_failure(gpuchar_compile(NULL, &options, &result), GPUCHAR_E_INVALID_ARGUMENT);
-    options.flag_count = 0;
     if (!has_nvrtc()) {
         skip();
     }
+    static const char *const other[] = {"-arch=sm_80"};
+    options.flags = other;
+    assert_failure(gpuchar_compile(NULL, &options, &result), GPUCHAR_E_INVALID_ARGUMENT);
+    assert_contains(gpuchar_last_error()->message, "`architecture`");
+    assert_contains(gpuchar_last_error()->hint, "-arch");
+    assert_null(result.cubin);
+    options.flag_count = 0;
     assert_failure(gpuchar_compile(NULL, &options, &result), GPUCHAR_OK);
     assert_memory_equal(result.cubin, "\177ELF", 4);
     assert_non_null(result.log);
