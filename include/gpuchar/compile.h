@@ -11,7 +11,8 @@ typedef struct gpuchar_compile_options {
     const char *source;       /* CUDA C++ text */
     const char *name;         /* shown in the log; NULL: "kernel.cu" */
     const char *architecture; /* "sm_90", "sm_90a", "sm_120f" */
-    const char *const *flags; /* further NVRTC options; none of them may name an architecture, or ask for no machine code */
+    const char *const
+        *flags; /* further NVRTC options; none of them may name an architecture, or ask for no machine code */
     size_t flag_count;
 } gpuchar_compile_options;
 

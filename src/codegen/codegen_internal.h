@@ -39,9 +39,12 @@ void gc_cubin_cache_put(gc_cubin_cache *cache, gc_image *image);
 
 /* The folder of cubins. NULL: none. */
 typedef struct gc_disk_cache gc_disk_cache;
-gc_disk_cache *gc_disk_cache_open(const char *folder, const gc_log *log);
+/* E_IO: it cannot be made, is no folder or cannot be written. */
+gpuchar_status gc_disk_cache_open(const char *folder, const gc_log *log, gc_disk_cache **disk);
 void gc_disk_cache_close(gc_disk_cache *disk);
 gc_image *gc_disk_cache_read(gc_disk_cache *disk, gc_hash key, uint32_t nvrtc_version);
 void gc_disk_cache_write(gc_disk_cache *disk, const gc_image *image);
+/* Removes the oldest cubins until no more than this is left; how many. */
+size_t gc_cache_trim(const char *folder, size_t files_max, uint64_t bytes_max);
 
 #endif

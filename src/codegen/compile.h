@@ -24,9 +24,9 @@ void gc_image_release(gc_image *image); /* NULL is allowed */
 
 typedef struct gc_cubin_cache gc_cubin_cache;
 /*
- * `folder` NULL or "": memory only. A folder that cannot be made is logged and then not used; one that can be read but
- * not written (a shared one) is read, and the failure to write is logged. Calls on one cache may come from several
- * threads.
+ * `folder` NULL or "": memory only. Else its last component is made when absent; E_IO when it cannot be made, is no folder
+ * or cannot be written. What goes wrong with it later is logged. It is kept below 256 MiB and 4096 files, the oldest go
+ * first. Calls on one cache may come from several threads.
  */
 gpuchar_status gc_cubin_cache_open(const char *folder, const gc_log *log, gc_cubin_cache **cache);
 void gc_cubin_cache_close(gc_cubin_cache *cache); /* NULL is allowed; images live on */

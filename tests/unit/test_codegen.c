@@ -444,7 +444,7 @@ static gc_cubin_cache *open_cache(const char *path) {
 static void test_disk_cache(void **state) {
     NEEDS_NVRTC();
     char path[512], file[512];
-    snprintf(path, sizeof path, "%s/deep/cache", folder);
+    snprintf(path, sizeof path, "%s/cache", folder);
     gc_define number = {"NUMBER", 1};
     gc_compile_request request = request_for(&number, some_architecture());
     gc_image *first = NULL, *second = NULL, *third = NULL;
