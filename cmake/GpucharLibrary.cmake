@@ -25,6 +25,9 @@ target_include_directories(gpuchar INTERFACE ${_public_include})
 target_link_libraries(gpuchar PRIVATE
   $<BUILD_INTERFACE:gpuchar_flags> $<BUILD_INTERFACE:gpuchar::jansson> Threads::Threads ${CMAKE_DL_LIBS} m)
 target_link_options(gpuchar PRIVATE "LINKER:--version-script=${GPUCHAR_MAP}")
+# A dlclose must not unmap the code: the fork handler and NVIDIA's libraries, which are never closed, keep pointers into
+# it, and the default runtime lives as long as the process.
+target_link_options(gpuchar PRIVATE LINKER:-z,nodelete)
 if(NOT GPUCHAR_SANITIZE)
   target_link_options(gpuchar PRIVATE LINKER:--no-undefined)
 endif()

@@ -276,9 +276,10 @@ static void run_with_runtime(run *r) {
     gpuchar_runtime_options options = GPUCHAR_RUNTIME_OPTIONS_INIT;
     options.cache_dir = r->arguments.cache;
     uint64_t begin = now_ns();
-    if (gpuchar_runtime_open(&options, &r->runtime) < 0) {
+    gpuchar_status status = gpuchar_runtime_open(&options, &r->runtime);
+    if (status < 0) {
         complain("runtime");
-        r->worst = EXIT_EXPERIMENT;
+        r->worst = status == GPUCHAR_E_IO ? EXIT_OUTPUT : EXIT_EXPERIMENT; /* the cache folder, the only file of it */
         return;
     }
     bench_step("runtime_open", begin);

@@ -11,7 +11,8 @@ typedef struct gpuchar_compile_options {
     const char *source;       /* CUDA C++ text */
     const char *name;         /* shown in the log; NULL: "kernel.cu" */
     const char *architecture; /* "sm_90", "sm_90a", "sm_120f" */
-    const char *const *flags; /* further NVRTC options */
+    const char *const
+        *flags; /* further NVRTC options; none of them may name an architecture, or ask for no machine code */
     size_t flag_count;
 } gpuchar_compile_options;
 
@@ -34,7 +35,9 @@ GPUCHAR_API void gpuchar_compile_result_init(gpuchar_compile_result *result, siz
 GPUCHAR_API void gpuchar_compile_result_free(gpuchar_compile_result *result);
 
 /*
- * Compiles one source. Errors: E_INVALID_ARGUMENT, E_STRUCT_SIZE, E_NO_NVRTC, E_NVRTC_TOO_OLD, E_ARCH_UNSUPPORTED,
+ * Compiles one source. Flags that would make something else than machine code for `architecture` are
+ * E_INVALID_ARGUMENT: -arch, -dlto, -optix-ir, -fdevice-syntax-only (also by their long names), and -Xptxas with an
+ * architecture, an options file, or what makes it print. Errors: E_INVALID_ARGUMENT, E_STRUCT_SIZE, E_NO_NVRTC, E_NVRTC_TOO_OLD, E_ARCH_UNSUPPORTED,
  * E_COMPILE (the log is in gpuchar_last_error()->log), E_OUT_OF_MEMORY.
  */
 GPUCHAR_API gpuchar_status gpuchar_compile(gpuchar_runtime *runtime, const gpuchar_compile_options *options,

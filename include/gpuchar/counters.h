@@ -18,7 +18,8 @@ enum {
 /*
  * Launches the work of one range on the session's context (current while it runs) and returns 0; anything else ends the
  * read with E_CALLBACK. Called once per range and pass, on the calling thread; the library synchronizes afterwards.
- * `stream` is the session's CUstream; other streams of the same context are counted too.
+ * `stream` is the session's CUstream; other streams of the same context are counted too. It must not measure, nor read
+ * counters on another session: CUPTI has one profiler per process.
  */
 typedef int (*gpuchar_launch_function)(void *user, size_t range, void *stream);
 
@@ -54,10 +55,11 @@ GPUCHAR_API void gpuchar_counters_result_init(gpuchar_counters_result *result, s
 GPUCHAR_API void gpuchar_counters_result_free(gpuchar_counters_result *result);
 
 /*
- * Reads the metrics over each range. Everything taken from CUPTI is given back before it returns.
+ * Reads the metrics over each range. Everything taken from CUPTI is given back before it returns. Reads on other devices
+ * wait for each other, because CUPTI has one profiler per process; a cancel ends the wait.
  * Errors: E_INVALID_ARGUMENT, E_STRUCT_SIZE, E_METRIC_UNKNOWN, E_NO_CUPTI, E_CUPTI_TOO_OLD, E_NO_PERMISSION,
  * E_PROFILER_ACTIVE, E_COUNTERS_UNSUPPORTED, E_NOT_APPLICABLE (a session without GPU), E_CALLBACK, E_CANCELLED, E_CUPTI,
- * E_CUDA.
+ * E_CUDA, E_BUSY (also from inside a launch callback).
  */
 GPUCHAR_API gpuchar_status gpuchar_counters_read(gpuchar_session *session, const gpuchar_counters_options *options,
                                                  gpuchar_counters_result *result);

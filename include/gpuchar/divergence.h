@@ -29,17 +29,17 @@ enum {
 typedef struct gpuchar_divergence_sweep_options {
     size_t struct_size;
     uint32_t ways[32];     /* the k to measure, each 1..32, in this order */
-    uint32_t ways_count;   /* 0: 1, 2, 4, 8, 16, 32 */
+    uint32_t ways_count;   /* 0: 1, 2, 4, 8, 16, 32; `ways` is then all zeros */
     uint32_t kind;         /* GPUCHAR_PATH_...; 0: FP32 */
     uint32_t lane_map;     /* GPUCHAR_LANES_...; 0: strided */
     uint32_t body;         /* chained instructions per loop iteration: 64, 128, 256 or 512; 0: 128 */
     uint32_t iterations;   /* loop iterations per path, 4..65536; 0: chosen so that a path takes about 32,000 cycles */
     uint32_t launches;     /* timed launches per point, 5..10000; 0: 201, as in the paper */
     uint32_t counters;     /* GPUCHAR_COUNTERS_... */
-    uint32_t require;      /* GPUCHAR_REQUIRE_... */
+    uint32_t require;      /* GPUCHAR_REQUIRE_...; not GPUCHAR_REQUIRE_COUNTED with GPUCHAR_COUNTERS_OFF */
     uint32_t keep_samples; /* 1: the result holds the cycles of each launch */
     uint32_t seed;         /* of the random lane map and of the operands; 0: 1 */
-    uint32_t lanes[32];    /* path 0..31 of each lane, for GPUCHAR_LANES_GIVEN */
+    uint32_t lanes[32];    /* path 0..31 of each lane, for GPUCHAR_LANES_GIVEN; else all zeros */
 } gpuchar_divergence_sweep_options;
 
 /* One k. Frozen. */
@@ -125,6 +125,7 @@ GPUCHAR_API void gpuchar_divergence_sweep_result_free(gpuchar_divergence_sweep_r
  * fits T(k) = s k + c. One kernel with 32 paths and a lane map given at run time serves every k. Source: "Characterizing
  * Warp Divergence from Pascal to Blackwell", sections III and IV. Since 0.1.
  * GPUCHAR_CAVEAT: not proved, unstable, throttled or compile-only (evidence.flags, evidence.proof_status).
+ * Options that contradict each other, so that one of them would be ignored, are E_INVALID_ARGUMENT.
  * Errors: E_INVALID_ARGUMENT, E_STRUCT_SIZE, E_LIMIT, E_BUSY, E_CANCELLED, E_NOT_PROVED (required, or the paths are not
  * what they should be), counters required: those of gpuchar_counters_read; those of gpuchar_compile; E_CUDA,
  * E_OUT_OF_DEVICE_MEMORY, E_CONTEXT_LOST, E_MEASUREMENT, E_NOT_RECORDED, E_NOT_APPLICABLE (counters or steady samples

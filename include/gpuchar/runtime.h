@@ -22,6 +22,10 @@ typedef void (*gpuchar_log_function)(void *user, uint32_t level, const char *mes
 /*
  * Paths: NULL means search (environment variable GPUCHAR_LIBCUDA, GPUCHAR_LIBNVRTC, GPUCHAR_LIBCUPTI, GPUCHAR_LIBNVML;
  * already loaded; soname; Python wheel folders; CUDA_HOME and the usual toolkit folders). The strings are copied.
+ *
+ * The cache folder may be shared by processes and machines: its files are told apart by source, flags, architecture, and
+ * NVRTC's version and build. Of its path only the last folder is made when absent. The oldest files are removed beyond
+ * 256 MiB or 4096 files. Once it is open, a full or lost folder is a line in the log, and kernels are compiled.
  */
 typedef struct gpuchar_runtime_options {
     size_t struct_size;
@@ -29,7 +33,7 @@ typedef struct gpuchar_runtime_options {
     const char *nvrtc_path;   /* libnvrtc.so.N */
     const char *cupti_path;   /* libcupti.so.N */
     const char *nvml_path;    /* libnvidia-ml.so.1 */
-    const char *cache_dir;    /* folder for compiled kernels, made when absent; NULL: memory only */
+    const char *cache_dir;    /* folder for compiled kernels; NULL or "": memory only */
     gpuchar_log_function log; /* NULL: silent */
     void *log_user;
     uint32_t log_level; /* highest level to report; 0: GPUCHAR_LOG_WARNING */
@@ -63,7 +67,10 @@ GPUCHAR_DEFINE_MAKER(gpuchar_runtime_info)
 GPUCHAR_API void gpuchar_runtime_options_init(gpuchar_runtime_options *options, size_t size);
 GPUCHAR_API void gpuchar_runtime_info_init(gpuchar_runtime_info *info, size_t size);
 
-/* Makes a runtime; libraries are opened at their first use, so this fails only on bad options or lack of memory. */
+/*
+ * Makes a runtime. Libraries are opened at their first use. Errors: E_INVALID_ARGUMENT, E_STRUCT_SIZE, E_LIMIT, E_IO (the
+ * cache folder cannot be made, is none, or cannot be written), E_OUT_OF_MEMORY.
+ */
 GPUCHAR_API gpuchar_status gpuchar_runtime_open(const gpuchar_runtime_options *options, gpuchar_runtime **runtime);
 /* NULL is allowed and leaves the default runtime alone. */
 GPUCHAR_API void gpuchar_runtime_close(gpuchar_runtime *runtime);

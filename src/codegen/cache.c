@@ -29,8 +29,10 @@ gpuchar_status gc_cubin_cache_open(const char *folder, const gc_log *log, gc_cub
         return gc_fail_memory(sizeof *made);
     }
     pthread_mutex_init(&made->mutex, NULL);
-    if (folder && folder[0]) {
-        made->disk = gc_disk_cache_open(folder, log);
+    gpuchar_status status = folder && folder[0] ? gc_disk_cache_open(folder, log, &made->disk) : GPUCHAR_OK;
+    if (status) {
+        gc_cubin_cache_close(made);
+        return status;
     }
     *cache = made;
     return GPUCHAR_OK;

@@ -1,7 +1,7 @@
 /*
  * The cubin cache's folder: one file per key, shared with other processes and machines. A file appears whole by
  * renaming; what a crash leaves behind fails its hash and is compiled anew, so nothing waits for the disk (no fsync).
- * Nothing here is an error to the caller: it is logged.
+ * A folder that cannot be used is an error when it is opened; what goes wrong later is only logged.
  */
 #include "codegen/codegen_internal.h"
 
@@ -9,6 +9,8 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +20,12 @@
 
 #define FILE_FORMAT 1u
 #define FILE_BYTES_MAX ((uint64_t)256 << 20)
+
+/* What the folder may hold, looked after at the first write and every few ones: reading a large folder takes its time. */
+#define FOLDER_BYTES_MAX ((uint64_t)256 << 20)
+enum { FOLDER_FILES_MAX = 4096, WRITES_PER_LOOK = 16 };
+
+enum { NEW_FILE = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW };
 
 /* Written as it lies in memory: a file from a machine of the other byte order has a wrong magic and is ignored. */
 typedef struct file_header {
@@ -35,6 +43,7 @@ static const uint64_t file_magic = 0x6e69627563637067u; /* "gpccubin" */
 
 struct gc_disk_cache {
     gc_log log;
+    atomic_uint writes;
     atomic_bool complained; /* a failure to write is told once as a warning, then only as debugging detail */
     char folder[PATH_MAX];
 };
@@ -49,55 +58,81 @@ static file_path path_of(const gc_disk_cache *disk, gc_hash key) {
     return path;
 }
 
+/* A name that no other thread, process or container uses: the folder may be shared between all of them. */
+static file_path temporary_path(const gc_disk_cache *disk, gc_hash key) {
+    static atomic_uint counter;
+    file_path path;
+    snprintf(path.text, sizeof path.text, "%s/.%016" PRIx64 ".%ld.%u.%" PRIx64 ".tmp", disk->folder, key.high,
+             (long)getpid(), atomic_fetch_add(&counter, 1), gc_now_ns());
+    return path;
+}
+
 /* Opening. */
 
-static bool make_folder(char *path) {
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = 0;
-        int made = mkdir(path, 0700);
-        int error = errno;
-        *slash = '/';
-        /* A parent that cannot be made may be there all the same (read-only mounts say EROFS first). */
-        if (made != 0 && error != EEXIST && error != EROFS && error != EACCES) {
-            errno = error;
-            return false;
-        }
+static gpuchar_status fail_folder(const char *folder, const char *call, int error) {
+    gc_fail_os(GPUCHAR_E_IO, error, call, "the cache folder %s cannot be used", folder);
+    if (error == ENOENT) {
+        gc_hint("only the last folder of the path is made: make those above it first");
+    } else {
+        gc_hint("name a folder in which this process may write, or none: kernels are then kept in memory only");
     }
-    return mkdir(path, 0700) == 0 || errno == EEXIST || access(path, X_OK) == 0;
+    return GPUCHAR_E_IO;
 }
 
-static bool is_folder(const char *path) {
+/* The last component only: a path with a typing error must not grow a tree. */
+static gpuchar_status make_folder(const char *folder) {
     struct stat about;
-    if (stat(path, &about) != 0) {
-        return false;
+    if (mkdir(folder, 0700) == 0) {
+        return GPUCHAR_OK;
     }
-    if (!S_ISDIR(about.st_mode)) {
-        errno = ENOTDIR;
-        return false;
+    /* A folder that is there may be in a place where none can be made, and not every system says EEXIST first. */
+    int error = errno;
+    if (stat(folder, &about) != 0) {
+        return fail_folder(folder, "mkdir", error == EEXIST ? errno : error);
     }
-    return true;
+    return S_ISDIR(about.st_mode) ? GPUCHAR_OK : fail_folder(folder, "mkdir", ENOTDIR);
 }
 
-gc_disk_cache *gc_disk_cache_open(const char *folder, const gc_log *log) {
-    gc_disk_cache *disk = calloc(1, sizeof *disk);
-    char *wanted = strdup(folder);
-    if (!disk || !wanted) {
-        free(disk);
-        free(wanted);
-        return NULL;
+/* By trying: what access() says is not true of the superuser and of some network file systems. */
+static gpuchar_status try_to_write(const gc_disk_cache *disk, const char *folder) {
+    file_path path = temporary_path(disk, (gc_hash){0});
+    int file = open(path.text, NEW_FILE, 0600);
+    if (file < 0) {
+        return fail_folder(folder, "open", errno);
     }
-    if (log) {
-        disk->log = *log;
+    close(file);
+    unlink(path.text);
+    return GPUCHAR_OK;
+}
+
+static gpuchar_status open_folder(gc_disk_cache *disk, const char *folder) {
+    gpuchar_status status = make_folder(folder);
+    if (status) {
+        return status;
     }
     /* The absolute path: the host may change its working directory. */
-    if (!make_folder(wanted) || !is_folder(wanted) || !realpath(wanted, disk->folder)) {
-        gc_log_write(&disk->log, GPUCHAR_LOG_WARNING, "cubin cache: the folder %s is not used: %s", folder,
-                     gc_errno_name(errno));
-        free(disk);
-        disk = NULL;
+    if (!realpath(folder, disk->folder)) {
+        return fail_folder(folder, "realpath", errno);
     }
-    free(wanted);
-    return disk;
+    return try_to_write(disk, folder);
+}
+
+gpuchar_status gc_disk_cache_open(const char *folder, const gc_log *log, gc_disk_cache **disk) {
+    *disk = NULL;
+    gc_disk_cache *made = calloc(1, sizeof *made);
+    if (!made) {
+        return gc_fail_memory(sizeof *made);
+    }
+    if (log) {
+        made->log = *log;
+    }
+    gpuchar_status status = open_folder(made, folder);
+    if (status) {
+        free(made);
+        return status;
+    }
+    *disk = made;
+    return GPUCHAR_OK;
 }
 
 void gc_disk_cache_close(gc_disk_cache *disk) {
@@ -233,17 +268,8 @@ static bool write_image(int file, const gc_image *image) {
            write_all(file, image->log, log_bytes);
 }
 
-/* A name that no other thread, process or container uses: the folder may be shared between all of them. */
-static file_path temporary_path(const gc_disk_cache *disk, gc_hash key) {
-    static atomic_uint counter;
-    file_path path;
-    snprintf(path.text, sizeof path.text, "%s/.%016" PRIx64 ".%ld.%u.%" PRIx64 ".tmp", disk->folder, key.high,
-             (long)getpid(), atomic_fetch_add(&counter, 1), gc_now_ns());
-    return path;
-}
-
 static bool write_file(const gc_image *image, const char *path, const char *temporary) {
-    int file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int file = open(temporary, NEW_FILE, 0600);
     if (file < 0) {
         return false;
     }
@@ -263,10 +289,42 @@ static bool write_file(const gc_image *image, const char *path, const char *temp
     return false;
 }
 
+/*
+ * Beyond the limit on a file's size (ulimit -f) write() fails and the thread gets SIGXFSZ, which would end the host. It
+ * is held back and taken away, without a handler.
+ */
+static bool write_quietly(const gc_image *image, const char *path, const char *temporary) {
+    static const struct timespec no_time;
+    sigset_t only, before, pending;
+    sigemptyset(&only);
+    sigaddset(&only, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &only, &before);
+    sigpending(&pending);
+    bool written = write_file(image, path, temporary);
+    int error = errno;
+    while (!sigismember(&pending, SIGXFSZ) && sigtimedwait(&only, NULL, &no_time) < 0 && errno == EINTR) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return written;
+}
+
+static void keep_bounds(gc_disk_cache *disk) {
+    if (atomic_fetch_add(&disk->writes, 1) % WRITES_PER_LOOK != 0) {
+        return;
+    }
+    size_t gone = gc_cache_trim(disk->folder, FOLDER_FILES_MAX, FOLDER_BYTES_MAX);
+    if (gone > 0) {
+        gc_log_write(&disk->log, GPUCHAR_LOG_INFO, "cubin cache: the %zu oldest files of %s are removed", gone,
+                     disk->folder);
+    }
+}
+
 void gc_disk_cache_write(gc_disk_cache *disk, const gc_image *image) {
     file_path path = path_of(disk, image->key);
     file_path temporary = temporary_path(disk, image->key);
-    if (write_file(image, path.text, temporary.text)) {
+    if (write_quietly(image, path.text, temporary.text)) {
+        keep_bounds(disk);
         return;
     }
     int error = errno;

@@ -17,6 +17,12 @@ typedef struct gc_compile_job {
     gc_error_box *error;
 } gc_compile_job;
 
+/* E_INVALID_ARGUMENT for an option that would make something else than cubins of the request's architecture, or print. */
+gpuchar_status gc_flags_check(const gc_compile_request *request);
+/* Whether they make the compilation read or write other files. */
+bool gc_flags_touch_files(const gc_compile_request *request);
+bool gc_flags_name_standard(const gc_compile_request *request);
+
 gpuchar_status gc_compile_job_prepare(const gc_nvrtc *nvrtc, const gc_compile_request *request, gc_compile_job *job);
 /* Compiles; touches no cache, calls nothing of the host's: it may run on an internal thread. */
 gpuchar_status gc_compile_job_run(const gc_nvrtc *nvrtc, gc_compile_job *job);
@@ -33,9 +39,12 @@ void gc_cubin_cache_put(gc_cubin_cache *cache, gc_image *image);
 
 /* The folder of cubins. NULL: none. */
 typedef struct gc_disk_cache gc_disk_cache;
-gc_disk_cache *gc_disk_cache_open(const char *folder, const gc_log *log);
+/* E_IO: it cannot be made, is no folder or cannot be written. */
+gpuchar_status gc_disk_cache_open(const char *folder, const gc_log *log, gc_disk_cache **disk);
 void gc_disk_cache_close(gc_disk_cache *disk);
 gc_image *gc_disk_cache_read(gc_disk_cache *disk, gc_hash key, uint32_t nvrtc_version);
 void gc_disk_cache_write(gc_disk_cache *disk, const gc_image *image);
+/* Removes the oldest cubins until no more than this is left; how many. */
+size_t gc_cache_trim(const char *folder, size_t files_max, uint64_t bytes_max);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Grows when the same key would no longer mean the same cubin. */
-#define KEY_FORMAT "gpuchar cubin 1"
+#define KEY_FORMAT "gpuchar cubin 2"
 
 static const char default_name[] = "kernel.cu";
 static const char default_standard[] = "--std=c++17";
@@ -90,29 +90,6 @@ static bool text_reads_files(const char *text) {
     return false;
 }
 
-static bool flags_read_files(const gc_compile_request *request) {
-    static const char *const prefixes[] = {"-I",       "--include-path", "-include", "--pre-include",
-                                           "-optf",    "--options-file", "-pch",     "--pch",
-                                           "-use-pch", "--use-pch",      "@"};
-    for (size_t i = 0; i < request->flag_count; i++) {
-        for (size_t j = 0; j < GC_COUNT(prefixes); j++) {
-            if (starts_with(request->flags[i], prefixes[j])) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-static bool names_standard(const gc_compile_request *request) {
-    for (size_t i = 0; i < request->flag_count; i++) {
-        if (starts_with(request->flags[i], "--std") || starts_with(request->flags[i], "-std")) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Each part with its length: "ab" + "c" is not "a" + "bc". */
 static gc_hash hash_part(gc_hash hash, const void *bytes, size_t length) {
     uint64_t prefix = length;
@@ -127,6 +104,7 @@ static gc_hash request_key(const gc_nvrtc *nvrtc, const gc_compile_job *job) {
     const gc_compile_request *request = job->request;
     gc_hash hash = hash_string(gc_hash_start(), KEY_FORMAT);
     hash = hash_part(hash, &nvrtc->version, sizeof nvrtc->version);
+    hash = hash_part(hash, &nvrtc->build, sizeof nvrtc->build);
     hash = hash_string(hash, request->architecture);
     hash = hash_string(hash, request_name(request)); /* __FILE__, and the log */
     for (size_t i = 0; i < request->flag_count; i++) {
@@ -155,7 +133,7 @@ static gpuchar_status check_request(const gc_compile_request *request) {
             return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "flag %zu is NULL", i);
         }
     }
-    return GPUCHAR_OK;
+    return gc_flags_check(request);
 }
 
 gpuchar_status gc_compile_job_prepare(const gc_nvrtc *nvrtc, const gc_compile_request *request, gc_compile_job *job) {
@@ -168,7 +146,7 @@ gpuchar_status gc_compile_job_prepare(const gc_nvrtc *nvrtc, const gc_compile_re
         return status;
     }
     job->key = request_key(nvrtc, job);
-    job->cacheable = !text_reads_files(job->text) && !flags_read_files(request);
+    job->cacheable = !text_reads_files(job->text) && !gc_flags_touch_files(request);
     return GPUCHAR_OK;
 }
 
@@ -201,8 +179,10 @@ static gpuchar_status read_cubin(const gc_nvrtc *nvrtc, nvrtcProgram program, vo
         return gc_nvrtc_fail(nvrtc, result, "nvrtcGetCUBINSize");
     }
     if (*size == 0) {
-        return gc_fail(GPUCHAR_E_COMPILE, "NVRTC %u.%u (%s) made no machine code: an option asks for something else",
-                       nvrtc->version / 1000, nvrtc->version % 1000 / 10, nvrtc->library.path);
+        gpuchar_status status = gc_fail(GPUCHAR_E_COMPILE, "NVRTC %u.%u (%s) made no machine code",
+                                        nvrtc->version / 1000, nvrtc->version % 1000 / 10, nvrtc->library.path);
+        gc_hint("one of the flags asks for something else, such as code for a later link: leave it out");
+        return status;
     }
     *bytes = malloc(*size);
     if (!*bytes) {
@@ -269,7 +249,7 @@ static gpuchar_status compile_program(const gc_nvrtc *nvrtc, const gc_compile_re
         return gc_fail_memory((request->flag_count + 2) * sizeof *options);
     }
     options[count++] = target.data;
-    if (!names_standard(request)) {
+    if (!gc_flags_name_standard(request)) {
         options[count++] = default_standard;
     }
     for (size_t i = 0; i < request->flag_count; i++) {

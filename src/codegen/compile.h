@@ -13,7 +13,7 @@
 typedef struct gc_image {
     const void *bytes;
     size_t size;
-    gc_hash key;         /* of source, options, architecture and compiler version */
+    gc_hash key;         /* of source, options, architecture and the compiler's version and build */
     uint64_t compile_ns; /* what it cost when it was compiled by this call; 0 from the cache */
     uint32_t nvrtc_version;
     uint32_t from_cache; /* 0 compiled now, 1 memory, 2 disk */
@@ -24,9 +24,9 @@ void gc_image_release(gc_image *image); /* NULL is allowed */
 
 typedef struct gc_cubin_cache gc_cubin_cache;
 /*
- * `folder` NULL or "": memory only. A folder that cannot be made is logged and then not used; one that can be read but
- * not written (a shared one) is read, and the failure to write is logged. Calls on one cache may come from several
- * threads.
+ * `folder` NULL or "": memory only. Else its last component is made when absent; E_IO when it cannot be made, is no folder
+ * or cannot be written. What goes wrong with it later is logged. It is kept below 256 MiB and 4096 files, the oldest go
+ * first. Calls on one cache may come from several threads.
  */
 gpuchar_status gc_cubin_cache_open(const char *folder, const gc_log *log, gc_cubin_cache **cache);
 void gc_cubin_cache_close(gc_cubin_cache *cache); /* NULL is allowed; images live on */

@@ -1,5 +1,6 @@
 /* The cost of warp divergence: T(k) of one warp that splits into k paths of equal work. */
 #include <core/error.h>
+#include <experiments/divergence_options.h>
 #include <experiments/divergence_reduce.h>
 #include <experiments/divergence_tables.h>
 #include <experiments/evidence.h>
@@ -13,7 +14,6 @@
 
 #define PATHS 32
 #define TABLE_BYTES (PATHS * 256)
-#define TARGET_PATH_CYCLES 32768
 
 /* Kernel arguments, as in divergence_sweep.cu. */
 typedef struct sweep_args {
@@ -31,11 +31,8 @@ typedef struct validation_args {
     uint32_t reserved;
 } validation_args;
 
-/* The chained instruction of each kind; the rough latency only sizes the default number of iterations. */
-static const struct {
-    const char *mnemonic;
-    uint32_t latency;
-} kinds[] = {{NULL, 0}, {"FFMA", 4}, {"IMAD", 4}, {"LDG", 36}, {"MUFU", 20}};
+/* The chained instruction of each kind. */
+static const char *const mnemonics[] = {NULL, "FFMA", "IMAD", "LDG", "MUFU"};
 
 enum { IMAGE_SWEEP, IMAGE_CONVERGENT, IMAGE_TWO_WAY, IMAGE_FULL, IMAGES };
 static const uint32_t validation_ways[IMAGES] = {0, 1, 2, 32};
@@ -53,79 +50,6 @@ typedef struct sweep {
     sweep_args path_args[PATHS];
     sweep_args point_args[PATHS];
 } sweep;
-
-/* ---- options ---- */
-
-static gpuchar_status resolve_ways(gpuchar_divergence_sweep_options *options) {
-    static const uint32_t powers[] = {1, 2, 4, 8, 16, 32};
-    if (options->lane_map == GPUCHAR_LANES_GIVEN) {
-        for (uint32_t lane = 0; lane < 32; ++lane) {
-            if (options->lanes[lane] > 31) {
-                return gc_fail(GPUCHAR_E_LIMIT, "lanes[%u] is path %u; there are paths 0 to 31", lane,
-                               options->lanes[lane]);
-            }
-        }
-        uint32_t given = gc_divergence_given_ways(options->lanes);
-        if (options->ways_count > 1 || (options->ways_count == 1 && options->ways[0] != given)) {
-            return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "the given lanes take %u paths: leave `ways` empty", given);
-        }
-        options->ways[0] = given;
-        options->ways_count = 1;
-    }
-    if (options->ways_count > 32) return gc_fail(GPUCHAR_E_LIMIT, "ways_count is %u; at most 32", options->ways_count);
-    if (options->ways_count == 0) {
-        memcpy(options->ways, powers, sizeof powers);
-        options->ways_count = GC_COUNT(powers);
-    }
-    for (uint32_t i = 0; i < options->ways_count; ++i) {
-        if (options->ways[i] < 1 || options->ways[i] > 32) {
-            return gc_fail(GPUCHAR_E_LIMIT, "ways[%u] is %u; a warp splits into 1 to 32 paths", i, options->ways[i]);
-        }
-    }
-    return GPUCHAR_OK;
-}
-
-static gpuchar_status check_choice(const char *name, uint32_t value, uint32_t highest) {
-    if (value <= highest) return GPUCHAR_OK;
-    return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "%s is %u; known are 0 to %u", name, value, highest);
-}
-
-static gpuchar_status check_range(const char *name, uint32_t value, uint32_t lowest, uint32_t highest) {
-    if (value >= lowest && value <= highest) return GPUCHAR_OK;
-    return gc_fail(GPUCHAR_E_LIMIT, "%s is %u; it can be %u to %u, 0 for the default", name, value, lowest, highest);
-}
-
-static gpuchar_status resolve(void *raw) {
-    gpuchar_divergence_sweep_options *options = raw;
-    gpuchar_status status = check_choice("kind", options->kind, GPUCHAR_PATH_SPECIAL);
-    if (status == GPUCHAR_OK) status = check_choice("lane_map", options->lane_map, GPUCHAR_LANES_GIVEN);
-    if (status == GPUCHAR_OK) status = check_choice("counters", options->counters, GPUCHAR_COUNTERS_REQUIRED);
-    if (status == GPUCHAR_OK) status = check_choice("keep_samples", options->keep_samples, 1);
-    if (status == GPUCHAR_OK) status = check_choice("require", options->require, 7);
-    if (status == GPUCHAR_OK) status = resolve_ways(options);
-    if (status != GPUCHAR_OK) return status;
-    if (options->kind == 0) options->kind = GPUCHAR_PATH_FP32;
-    if (options->lane_map == 0) options->lane_map = GPUCHAR_LANES_STRIDED;
-    if (options->body == 0) options->body = 128;
-    if (options->launches == 0) options->launches = 201;
-    if (options->seed == 0) options->seed = 1;
-    if (options->body != 64 && options->body != 128 && options->body != 256 && options->body != 512) {
-        return gc_fail(GPUCHAR_E_LIMIT, "body is %u; it can be 64, 128, 256 or 512", options->body);
-    }
-    if (options->iterations == 0) {
-        options->iterations = TARGET_PATH_CYCLES / (options->body * kinds[options->kind].latency);
-        if (options->iterations < 4) options->iterations = 4;
-    }
-    status = check_range("iterations", options->iterations, 4, 65536);
-    return status == GPUCHAR_OK ? check_range("launches", options->launches, 5, 10000) : status;
-}
-
-static void preset(uint32_t which, void *raw) {
-    gpuchar_divergence_sweep_options *options = raw;
-    if (which != GPUCHAR_PRESET_FULL) return;
-    for (uint32_t k = 1; k <= 32; ++k) options->ways[k - 1] = k;
-    options->ways_count = 32;
-}
 
 /* ---- kernel and proof ---- */
 
@@ -146,7 +70,7 @@ static gpuchar_status compile(sweep *s) {
 static gpuchar_status prove(sweep *s) {
     const sweep_args arguments = {.header = {.iterations = s->options->iterations}};
     const gc_divergence_claim claim = {.kernel = "gpuchar_divergence_sweep",
-                                       .mnemonics = &kinds[s->options->kind].mnemonic,
+                                       .mnemonics = &mnemonics[s->options->kind],
                                        .mnemonic_count = 1,
                                        .paths = PATHS,
                                        .body = s->options->body,
@@ -474,8 +398,8 @@ const gc_experiment gc_experiment_divergence_sweep = {
               sizeof(gpuchar_divergence_sweep_result)},
     .options_min_size = sizeof(gpuchar_divergence_sweep_options),
     .result_min_size = sizeof(gpuchar_divergence_sweep_result),
-    .resolve = resolve,
-    .preset = preset,
+    .resolve = gc_divergence_resolve,
+    .preset = gc_divergence_preset,
     .run = run,
     .result_free = gc_divergence_sweep_free,
     .text = gc_divergence_sweep_text,

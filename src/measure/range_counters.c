@@ -349,14 +349,9 @@ static gpuchar_status result_alloc(const gc_range_request *request, gpuchar_coun
     return GPUCHAR_OK;
 }
 
-gpuchar_status gc_counters_collect(gpuchar_session *session, const gc_range_request *request,
-                                   gpuchar_counters_result *result) {
-    gc_reader reader = {.session = session, .request = request};
+static gpuchar_status collect(gc_reader reader, gpuchar_counters_result *result) {
     uint64_t begin = gc_now_ns();
-    gpuchar_status status = gc_runtime_cupti(session->runtime, &reader.cupti);
-    if (status != GPUCHAR_OK) return status;
-    status = result_alloc(request, result);
-    if (status == GPUCHAR_OK) status = device_prepare(&reader);
+    gpuchar_status status = device_prepare(&reader);
     if (status == GPUCHAR_OK) status = device_availability(&reader);
     if (status == GPUCHAR_OK) status = host_prepare(&reader);
     if (status == GPUCHAR_OK) status = device_enable(&reader);
@@ -366,6 +361,34 @@ gpuchar_status gc_counters_collect(gpuchar_session *session, const gc_range_requ
     memcpy(result->chip, reader.chip, sizeof result->chip);
     reader_close(&reader);
     result->read_ns = gc_now_ns() - begin - result->setup_ns;
+    return status;
+}
+
+/*
+ * CUPTI has one profiler for the process, and the end of one read (cuptiProfilerDeInitialize) would end those on other
+ * devices too: they wait for each other.
+ */
+static gpuchar_status collect_alone(const gc_reader *reader, gpuchar_counters_result *result) {
+    static const CUuuid profiler = {"CUPTI profiler"};
+    gc_process_lock *lock = gc_process_lock_get(&profiler);
+    if (!lock) return gc_fail(GPUCHAR_E_OUT_OF_MEMORY, "no memory for the profiler's lock");
+    gpuchar_status status =
+        gc_session_wait(reader->session, lock, "this thread is reading counters on another session already",
+                        "a launch callback must not read counters");
+    if (status == GPUCHAR_OK) {
+        status = collect(*reader, result);
+        gc_process_lock_leave(lock);
+    }
+    gc_process_lock_release(lock);
+    return status;
+}
+
+gpuchar_status gc_counters_collect(gpuchar_session *session, const gc_range_request *request,
+                                   gpuchar_counters_result *result) {
+    gc_reader reader = {.session = session, .request = request};
+    gpuchar_status status = gc_runtime_cupti(session->runtime, &reader.cupti);
+    if (status == GPUCHAR_OK) status = result_alloc(request, result);
+    if (status == GPUCHAR_OK) status = collect_alone(&reader, result);
     if (status != GPUCHAR_OK) gpuchar_counters_result_free(result);
     return status;
 }

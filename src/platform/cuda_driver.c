@@ -146,7 +146,6 @@ static const char *missing_hint(void) {
 }
 
 gpuchar_status gc_cuda_load(const char *path, gc_cuda *cuda) {
-    memset(cuda, 0, sizeof *cuda);
     const gc_library_spec spec = {
         .environment = "GPUCHAR_LIBCUDA",
         .sonames = sonames,
@@ -156,14 +155,7 @@ gpuchar_status gc_cuda_load(const char *path, gc_cuda *cuda) {
         .accept = accept_driver,
         .accept_user = cuda,
     };
-    gc_library library;
-    gpuchar_status status = gc_library_open(&spec, path, &library);
-    if (status) {
-        memset(cuda, 0, sizeof *cuda);
-        return status;
-    }
-    cuda->library = library;
-    return GPUCHAR_OK;
+    return gc_library_load(&spec, path, cuda, sizeof *cuda);
 }
 
 static void hint_no_device(void) {

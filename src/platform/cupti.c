@@ -16,14 +16,10 @@ static const gc_symbol symbols[] = {
 #undef SYMBOL
 };
 
+static const char *const sonames[] = {"libcupti.so.13", "libcupti.so.12", NULL};
 static const char *const wheel_folders[] = {"nvidia/cu13/lib", "nvidia/cuda_cupti/lib", NULL};
 static const char *const toolkit_folders[] = {"extras/CUPTI/lib64",     "lib64", "lib", "targets/x86_64-linux/lib",
                                               "targets/sbsa-linux/lib", NULL};
-
-typedef struct loading {
-    gc_cupti *cupti;
-    uint32_t highest_major;
-} loading;
 
 /* The toolkit that a CUPTI API version belongs to; see cupti_version.h. */
 static uint32_t toolkit_major(uint32_t version) {
@@ -43,7 +39,8 @@ static gpuchar_status fail_too_old(const gc_library *library, uint32_t version) 
 }
 
 static gpuchar_status accept_cupti(const gc_library *library, void *user) {
-    loading *l = user;
+    const gc_toolkit_search *search = user;
+    gc_cupti *cupti = search->table;
     void *address = NULL;
     gpuchar_status status = gc_library_symbol(library, "cuptiGetVersion", &address);
     if (status) {
@@ -57,49 +54,37 @@ static gpuchar_status accept_cupti(const gc_library *library, void *user) {
         gc_native native = {.domain = GPUCHAR_DOMAIN_CUPTI, .code = result, .call = "cuptiGetVersion"};
         return gc_fail_native(GPUCHAR_E_CUPTI, native, "%s does not tell its version", library->path);
     }
-    l->cupti->version = version;
+    cupti->version = version;
     if (gc_library_symbol(library, "cuptiRangeProfilerEnable", &address) != GPUCHAR_OK) {
         return fail_too_old(library, version);
     }
     uint32_t major = toolkit_major(version);
-    if (l->highest_major != 0 && major > l->highest_major) {
+    if (search->highest_major != 0 && major > search->highest_major) {
         status = gc_fail(GPUCHAR_E_NO_CUPTI, "%s is CUPTI of CUDA %u, but the driver is of CUDA %u", library->path,
-                         major, l->highest_major);
-        gc_hint("use CUPTI of CUDA %u: pip install nvidia-cuda-cupti-cu%u, or a newer driver", l->highest_major,
-                l->highest_major);
+                         major, search->highest_major);
+        gc_hint("use CUPTI of CUDA %u: pip install nvidia-cuda-cupti-cu%u, or a newer driver", search->highest_major,
+                search->highest_major);
         return status;
     }
     /* Opened by its bare name when profiling starts. */
     gc_library_open_sibling(library, "libnvperf_host.so");
-    return gc_library_fill(library, symbols, GC_COUNT(symbols), l->cupti);
+    return gc_library_fill(library, symbols, GC_COUNT(symbols), cupti);
 }
 
 gpuchar_status gc_cupti_load(const char *path, uint32_t highest_major, gc_cupti *cupti) {
-    memset(cupti, 0, sizeof *cupti);
-    static const char *const both[] = {"libcupti.so.13", "libcupti.so.12", NULL};
-    bool only_12 = highest_major == 12;
-    loading l = {cupti, highest_major};
-    const gc_library_spec spec = {
+    static const gc_library_spec spec = {
         .environment = "GPUCHAR_LIBCUPTI",
-        .sonames = only_12 ? both + 1 : both,
+        .sonames = sonames,
         .wheel_folders = wheel_folders,
         .toolkit_folders = toolkit_folders,
         .missing = GPUCHAR_E_NO_CUPTI,
-        .hint = only_12
-                    ? "the driver is of CUDA 12, so CUPTI 12.x is needed: pip install nvidia-cuda-cupti-cu12, a CUDA "
-                      "toolkit 12.6 Update 2 or newer, or name it with GPUCHAR_LIBCUPTI"
-                    : "pip install nvidia-cuda-cupti, a CUDA toolkit, or name the library with GPUCHAR_LIBCUPTI",
+        .hint = "pip install nvidia-cuda-cupti, a CUDA toolkit, or name the library with GPUCHAR_LIBCUPTI",
         .accept = accept_cupti,
-        .accept_user = &l,
     };
-    gc_library library;
-    gpuchar_status status = gc_library_open(&spec, path, &library);
-    if (status) {
-        memset(cupti, 0, sizeof *cupti);
-        return status;
-    }
-    cupti->library = library;
-    return GPUCHAR_OK;
+    static const char hint_12[] = "the driver is of CUDA 12, so CUPTI 12.x is needed: pip install "
+                                  "nvidia-cuda-cupti-cu12, a CUDA toolkit 12.6 Update 2 or newer, or name it with "
+                                  "GPUCHAR_LIBCUPTI";
+    return gc_toolkit_load(&spec, hint_12, path, (gc_toolkit_search){cupti, highest_major}, sizeof *cupti);
 }
 
 /* What a code means for the caller. */

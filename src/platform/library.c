@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { OPEN_MODE = RTLD_NOW | RTLD_LOCAL };
 
@@ -166,6 +167,50 @@ gpuchar_status gc_library_open(const gc_library_spec *spec, const char *path, gc
     gc_error_put(s.refusal, GPUCHAR_OK);
     gc_error_restore(saved);
     return GPUCHAR_OK;
+}
+
+gpuchar_status gc_library_load(const gc_library_spec *spec, const char *path, void *table, size_t size) {
+    gc_library library;
+    memset(table, 0, size);
+    gpuchar_status status = gc_library_open(spec, path, &library);
+    if (status) {
+        memset(table, 0, size);
+        return status;
+    }
+    memcpy(table, &library, sizeof library);
+    return GPUCHAR_OK;
+}
+
+gpuchar_status gc_toolkit_load(const gc_library_spec *spec, const char *hint_12, const char *path,
+                               gc_toolkit_search found, size_t size) {
+    gc_library_spec fitting = *spec;
+    fitting.accept_user = &found;
+    /* What is newer than the driver is not even opened in a search: 100 MB that could never be given back. */
+    if (found.highest_major == 12) {
+        fitting.sonames++;
+        fitting.hint = hint_12;
+    }
+    return gc_library_load(&fitting, path, found.table, size);
+}
+
+gc_hash gc_library_build(const gc_library *library) {
+    char beginning[16 * 1024];
+    struct stat about;
+    gc_hash hash = gc_hash_start();
+    FILE *file = fopen(library->path, "re");
+    if (file && fstat(fileno(file), &about) == 0) {
+        uint64_t size = (uint64_t)about.st_size;
+        hash = gc_hash_add(hash, &size, sizeof size);
+        hash = gc_hash_add(hash, beginning, fread(beginning, 1, sizeof beginning, file));
+    } else {
+        /* Removed since it was opened: a build that nobody else has, so that nothing is taken for its work. */
+        uint64_t own[2] = {(uint64_t)getpid(), gc_now_ns()};
+        hash = gc_hash_add(hash, own, sizeof own);
+    }
+    if (file) {
+        fclose(file);
+    }
+    return hash;
 }
 
 gpuchar_status gc_library_symbol(const gc_library *library, const char *symbol, void **address) {

@@ -2,9 +2,8 @@
 #ifndef GC_PLATFORM_LIBRARY_H
 #define GC_PLATFORM_LIBRARY_H
 
+#include <core/util.h>
 #include <gpuchar/status.h>
-#include <stdbool.h>
-#include <stddef.h>
 
 typedef struct gc_library {
     void *handle;   /* never closed */
@@ -29,6 +28,31 @@ typedef struct gc_library_spec {
 } gc_library_spec;
 
 gpuchar_status gc_library_open(const gc_library_spec *spec, const char *path, gc_library *library);
+
+/*
+ * Opens the library into `table`, a struct of `size` bytes that begins with its gc_library. It is zeroed before `accept`
+ * fills it, and again after a failure.
+ */
+gpuchar_status gc_library_load(const gc_library_spec *spec, const char *path, void *table, size_t size);
+
+/*
+ * The same for a library of the CUDA toolkit, whose major must not be above the driver's: `sonames` begins with the one
+ * of CUDA 13, `hint_12` replaces the hint with a driver of CUDA 12, and `accept` gets a gc_toolkit_search.
+ */
+typedef struct gc_toolkit_search {
+    void *table;
+    uint32_t highest_major; /* the driver's; 0: there is no driver */
+} gc_toolkit_search;
+gpuchar_status gc_toolkit_load(const gc_library_spec *spec, const char *hint_12, const char *path,
+                               gc_toolkit_search found, size_t size);
+
+/*
+ * Tells builds of one library apart that call themselves by the same version: a hash of its file's size and beginning,
+ * where ELF keeps the sizes of all segments, the build id if there is one, and the addresses of the functions. A copy
+ * elsewhere has the same.
+ */
+gc_hash gc_library_build(const gc_library *library);
+
 /* dlsym with E_SYMBOL_MISSING naming symbol and library. */
 gpuchar_status gc_library_symbol(const gc_library *library, const char *symbol, void **address);
 

@@ -31,7 +31,6 @@ static uint32_t major_of(const char *path) {
 }
 
 gpuchar_status gc_nvml_load(const char *path, gc_nvml *nvml) {
-    memset(nvml, 0, sizeof *nvml);
     const gc_library_spec spec = {
         .environment = "GPUCHAR_LIBNVML",
         .sonames = sonames,
@@ -43,15 +42,9 @@ gpuchar_status gc_nvml_load(const char *path, gc_nvml *nvml) {
         .accept = accept_nvml,
         .accept_user = nvml,
     };
-    gc_library library;
-    gpuchar_status status = gc_library_open(&spec, path, &library);
-    if (status) {
-        memset(nvml, 0, sizeof *nvml);
-        return status;
-    }
-    nvml->library = library;
-    nvml->driver_major = major_of(library.path);
-    return GPUCHAR_OK;
+    gpuchar_status status = gc_library_load(&spec, path, nvml, sizeof *nvml);
+    nvml->driver_major = major_of(nvml->library.path); /* 0 for "" */
+    return status;
 }
 
 gpuchar_status gc_nvml_check(const gc_nvml *nvml, int result, const char *call) {

@@ -14,14 +14,10 @@ static const gc_symbol symbols[] = {
 #undef SYMBOL
 };
 
+static const char *const sonames[] = {"libnvrtc.so.13", "libnvrtc.so.12", NULL};
 static const char *const wheel_folders[] = {"nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib", NULL};
 static const char *const toolkit_folders[] = {"lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib",
                                               NULL};
-
-typedef struct loading {
-    gc_nvrtc *nvrtc;
-    uint32_t highest_major;
-} loading;
 
 static gpuchar_status check_version(const gc_library *library, uint32_t version, uint32_t highest_major) {
     if (version < OLDEST) {
@@ -41,7 +37,8 @@ static gpuchar_status check_version(const gc_library *library, uint32_t version,
 }
 
 static gpuchar_status accept_nvrtc(const gc_library *library, void *user) {
-    loading *l = user;
+    const gc_toolkit_search *search = user;
+    gc_nvrtc *nvrtc = search->table;
     void *address = NULL;
     gpuchar_status status = gc_library_symbol(library, "nvrtcVersion", &address);
     if (status) {
@@ -56,8 +53,8 @@ static gpuchar_status accept_nvrtc(const gc_library *library, void *user) {
         return gc_fail_native(GPUCHAR_E_NVRTC, native, "%s does not tell its version", library->path);
     }
     /* Before the other symbols: what is too old may lack some, and its age is the better answer. */
-    l->nvrtc->version = (uint32_t)(major * 1000 + minor * 10);
-    status = check_version(library, l->nvrtc->version, l->highest_major);
+    nvrtc->version = (uint32_t)(major * 1000 + minor * 10);
+    status = check_version(library, nvrtc->version, search->highest_major);
     if (status) {
         return status;
     }
@@ -65,36 +62,27 @@ static gpuchar_status accept_nvrtc(const gc_library *library, void *user) {
     char builtins[64];
     snprintf(builtins, sizeof builtins, "libnvrtc-builtins.so.%d.%d", major, minor);
     gc_library_open_sibling(library, builtins);
-    return gc_library_fill(library, symbols, GC_COUNT(symbols), l->nvrtc);
+    return gc_library_fill(library, symbols, GC_COUNT(symbols), nvrtc);
 }
 
 gpuchar_status gc_nvrtc_load(const char *path, uint32_t highest_major, gc_nvrtc *nvrtc) {
-    memset(nvrtc, 0, sizeof *nvrtc);
-    /* A newer library is not even opened in a search: 100 MB that could never be given back. */
-    static const char *const both[] = {"libnvrtc.so.13", "libnvrtc.so.12", NULL};
-    bool only_12 = highest_major == 12;
-    loading l = {nvrtc, highest_major};
-    const gc_library_spec spec = {
+    static const gc_library_spec spec = {
         .environment = "GPUCHAR_LIBNVRTC",
-        .sonames = only_12 ? both + 1 : both,
+        .sonames = sonames,
         .wheel_folders = wheel_folders,
         .toolkit_folders = toolkit_folders,
         .missing = GPUCHAR_E_NO_NVRTC,
-        .hint = only_12
-                    ? "the driver is of CUDA 12, so NVRTC 12.x is needed: pip install nvidia-cuda-nvrtc-cu12, a CUDA "
-                      "toolkit 12.x, or name it with GPUCHAR_LIBNVRTC"
-                    : "pip install nvidia-cuda-nvrtc, a CUDA toolkit, or name the library with GPUCHAR_LIBNVRTC",
+        .hint = "pip install nvidia-cuda-nvrtc, a CUDA toolkit, or name the library with GPUCHAR_LIBNVRTC",
         .accept = accept_nvrtc,
-        .accept_user = &l,
     };
-    gc_library library;
-    gpuchar_status status = gc_library_open(&spec, path, &library);
-    if (status) {
-        memset(nvrtc, 0, sizeof *nvrtc);
-        return status;
+    static const char hint_12[] = "the driver is of CUDA 12, so NVRTC 12.x is needed: pip install "
+                                  "nvidia-cuda-nvrtc-cu12, a CUDA toolkit 12.x, or name it with GPUCHAR_LIBNVRTC";
+    gpuchar_status status =
+        gc_toolkit_load(&spec, hint_12, path, (gc_toolkit_search){nvrtc, highest_major}, sizeof *nvrtc);
+    if (!status) {
+        nvrtc->build = gc_library_build(&nvrtc->library);
     }
-    nvrtc->library = library;
-    return GPUCHAR_OK;
+    return status;
 }
 
 gpuchar_status gc_nvrtc_fail(const gc_nvrtc *nvrtc, nvrtcResult result, const char *call) {

@@ -24,6 +24,7 @@
 typedef struct gc_nvrtc {
     gc_library library;
     uint32_t version; /* 13000 for 13.0 */
+    gc_hash build;    /* updates of one version differ in it */
 #define GC_NVRTC_MEMBER(member, result, parameters) result(*member) parameters;
     GC_NVRTC_FUNCTIONS(GC_NVRTC_MEMBER)
 #undef GC_NVRTC_MEMBER

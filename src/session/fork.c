@@ -6,7 +6,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void in_child(void) {
     gc_runtime_after_fork();
-    gc_device_locks_after_fork();
+    gc_process_locks_after_fork();
 }
 
 /*

@@ -7,6 +7,6 @@ void gc_fork_watch(void);
 
 /* Run in the child: locks that another thread of the parent may have held are made anew. */
 void gc_runtime_after_fork(void);
-void gc_device_locks_after_fork(void);
+void gc_process_locks_after_fork(void);
 
 #endif

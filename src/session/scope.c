@@ -40,19 +40,33 @@ static gpuchar_status fail_cancelled(gpuchar_session *session) {
     return gc_fail(GPUCHAR_E_CANCELLED, "cancelled by gpuchar_session_cancel");
 }
 
+gpuchar_status gc_session_wait(gpuchar_session *session, gc_process_lock *lock, const char *busy, const char *hint) {
+    gpuchar_status status = gc_process_lock_enter(lock, gc_session_cancel_pending, session);
+    if (status == GPUCHAR_E_CANCELLED) {
+        return fail_cancelled(session);
+    }
+    if (status == GPUCHAR_E_BUSY) {
+        gc_fail(status, "%s", busy);
+        gc_hint("%s", hint);
+    }
+    return status;
+}
+
 static gpuchar_status begin(gpuchar_session *session, gc_scope *scope) {
     gpuchar_status status = gc_session_check_cancel(session);
     if (status || session->kind != GC_SESSION_LIVE) {
         scope->session = session;
         return status;
     }
-    status = gc_device_lock_enter(session->device_lock, gc_session_cancel_pending, session);
+    status =
+        gc_session_wait(session, session->device_lock, "this thread is in a call on another session of the same device",
+                        "a callback must not measure on the device that is being measured");
     if (status) {
-        return status == GPUCHAR_E_CANCELLED ? fail_cancelled(session) : status;
+        return status;
     }
     status = gc_context_enter(session, scope);
     if (status) {
-        gc_device_lock_leave(session->device_lock);
+        gc_process_lock_leave(session->device_lock);
     }
     return status;
 }
@@ -87,7 +101,7 @@ void gc_session_leave(gc_scope *scope) {
     }
     if (session->kind == GC_SESSION_LIVE) {
         gc_context_leave(scope);
-        gc_device_lock_leave(session->device_lock);
+        gc_process_lock_leave(session->device_lock);
     }
     scope->session = NULL;
     atomic_store(&session->busy, false);

@@ -86,7 +86,7 @@ static gpuchar_status take_device_lock(gpuchar_session *session) {
     if (status) {
         return status;
     }
-    session->device_lock = gc_device_lock_get(&uuid);
+    session->device_lock = gc_process_lock_get(&uuid);
     return session->device_lock ? GPUCHAR_OK : gc_fail(GPUCHAR_E_OUT_OF_MEMORY, "no memory for the device's lock");
 }
 
@@ -208,7 +208,7 @@ static void close_live(gpuchar_session *session) {
     if (session->owns_primary && session->owner == getpid()) {
         session->cuda->DevicePrimaryCtxRelease(session->device);
     }
-    gc_device_lock_release(session->device_lock);
+    gc_process_lock_release(session->device_lock);
 }
 
 void gpuchar_session_close(gpuchar_session *session) {

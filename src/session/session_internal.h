@@ -3,7 +3,7 @@
 #define GC_SESSION_SESSION_INTERNAL_H
 
 #include <gpuchar/device.h>
-#include <session/device_lock.h>
+#include <session/process_lock.h>
 #include <session/runtime_internal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -37,8 +37,8 @@ struct gpuchar_session {
     CUstream stream;       /* non-blocking */
     uint32_t architecture; /* 90 */
     uint32_t sm_count;
-    gpuchar_device_info info;    /* as at open */
-    gc_device_lock *device_lock; /* one per device and process */
+    gpuchar_device_info info;     /* as at open */
+    gc_process_lock *device_lock; /* one per device and process */
     gpuchar_progress_function progress;
     void *progress_user;
     atomic_bool busy;
@@ -72,6 +72,8 @@ void gc_context_leave(gc_scope *scope);
 /* True when a cancel is pending (`session` is a gpuchar_session); gc_session_check_cancel consumes it. */
 bool gc_session_cancel_pending(void *session);
 gpuchar_status gc_session_check_cancel(gpuchar_session *session); /* GPUCHAR_OK or E_CANCELLED (consumed) */
+/* Enters a lock of the process: E_CANCELLED (consumed), or E_BUSY with these words when this thread holds it. */
+gpuchar_status gc_session_wait(gpuchar_session *session, gc_process_lock *lock, const char *busy, const char *hint);
 void gc_session_progress(gpuchar_session *session, const char *step, double fraction_done);
 
 gpuchar_status gc_session_attach(gpuchar_session *session, const void *key, void *value,

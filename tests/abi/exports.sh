@@ -29,4 +29,6 @@ for library in $needed; do
   esac
 done
 [[ $(readelf -d "$shared") == *SONAME*"[$soname]"* ]] || { echo "SONAME is not $soname" >&2; readelf -d "$shared" | grep SONAME >&2; exit 1; }
+# dlclose must leave it where it is; see cmake/GpucharLibrary.cmake.
+[[ $(readelf -d "$shared") == *NODELETE* ]] || { echo "the shared library can be unloaded (no NODELETE)" >&2; exit 1; }
 echo "$(wc -l <<<"$names") names; needs: ${needed//$'\n'/ }"

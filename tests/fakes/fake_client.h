@@ -52,6 +52,13 @@ static inline int fake_depth(void) {
     return get();
 }
 
+static inline CUstreamCaptureMode fake_capture_mode(void) {
+    fake_cuda_capture_mode_function get;
+    void *address = fake_symbol("fake_cuda_capture_mode");
+    memcpy(&get, &address, sizeof get);
+    return get();
+}
+
 /* The fake is reset; NVML is named where it cannot be, so that the machine's own does not answer. */
 static inline gpuchar_runtime *fake_runtime(void) {
     fake_reset();

@@ -20,6 +20,7 @@ static struct CUctx_st callers[FAKE_DEVICES] = {{0}, {1}};
 static fake_cuda state = {.version = 13000, .device_count = FAKE_DEVICES};
 static _Thread_local CUcontext stack[64];
 static _Thread_local int depth;
+static _Thread_local CUstreamCaptureMode capture_mode;
 
 EXPORT fake_cuda *fake_cuda_state(void) {
     return &state;
@@ -27,12 +28,16 @@ EXPORT fake_cuda *fake_cuda_state(void) {
 EXPORT void fake_cuda_reset(void) {
     state = (fake_cuda){.version = 13000, .device_count = FAKE_DEVICES};
     depth = 0;
+    capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 }
 EXPORT CUcontext fake_cuda_context(int device) {
     return &callers[device];
 }
 EXPORT int fake_cuda_depth(void) {
     return depth;
+}
+EXPORT CUstreamCaptureMode fake_cuda_capture_mode(void) {
+    return capture_mode;
 }
 
 /* Weak, so that what is not defined below has the address NULL. */
@@ -167,8 +172,8 @@ CUresult fake_CtxSynchronize(void) {
 }
 CUresult fake_ThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
     MAY_FAIL("ThreadExchangeStreamCaptureMode")
-    CUstreamCaptureMode before = state.capture_mode;
-    state.capture_mode = *mode;
+    CUstreamCaptureMode before = capture_mode;
+    capture_mode = *mode;
     *mode = before;
     return CUDA_SUCCESS;
 }

@@ -20,7 +20,6 @@ typedef struct fake_cuda {
     int retains[FAKE_DEVICES];
     int streams, modules, events;
     int allocations;
-    CUstreamCaptureMode capture_mode; /* one thread is enough for the tests */
 } fake_cuda;
 
 typedef fake_cuda *(*fake_cuda_state_function)(void);
@@ -28,5 +27,7 @@ typedef void (*fake_cuda_reset_function)(void);
 /* A context of the caller on a device; the context stack of the calling thread. */
 typedef CUcontext (*fake_cuda_context_function)(int device);
 typedef int (*fake_cuda_depth_function)(void);
+/* Of the calling thread. */
+typedef CUstreamCaptureMode (*fake_cuda_capture_mode_function)(void);
 
 #endif

@@ -57,11 +57,11 @@ static void sweep(gpuchar_session *session, uint32_t kind, uint32_t map, uint32_
     options.lane_map = map;
     options.counters = counters;
     options.keep_samples = 1;
+    bool given = map == GPUCHAR_LANES_GIVEN;
     for (uint32_t i = 0; i < 32; ++i) {
-        options.ways[i] = i + 1;
-        options.lanes[i] = i % 5 * 3; /* five paths that are not neighbours */
+        if (given) options.lanes[i] = i % 5 * 3; /* five paths that are not neighbours */
+        if (!given) options.ways[options.ways_count++] = i + 1;
     }
-    options.ways_count = map == GPUCHAR_LANES_GIVEN ? 0 : 32;
     gpuchar_status status = gpuchar_divergence_sweep(session, &options, &result);
     printf("%s, %s: status %d, flags %#x, counters %s\n", kinds[kind], maps[map], status, result.evidence.flags,
            gpuchar_status_name(result.evidence.counters_status));

@@ -67,6 +67,9 @@ GPUCHAR_LIBNVRTC=$work/none expect 0 --quiet; says err "cannot be compiled eithe
 # ---- output that cannot be written, known before anything is measured
 expect 4 --json "$work/nowhere/x.json"; says err "cannot be written"; silent out
 expect 4 --json "$work"; says err "cannot be written"
+expect 4 --cache "$work/nowhere/cache"; says err "$work/nowhere/cache cannot be used"; says err "hint:"; silent out
+[ ! -e nowhere ] || complain "--cache made the folders above its own"
+expect 4 --cache "$work/broken.json"; says err "ENOTDIR"; silent out
 if [ -w /dev/full ]; then
   got=0; "$program" --list >/dev/full 2>err || got=$?
   [ "$got" = 4 ] || complain "a full standard output: exit code $got"

@@ -172,7 +172,7 @@ static void test_bad_requests(void **state) {
 /* A caller's own standard replaces the library's. */
 static void test_flags(void **state) {
     NEEDS_NVRTC();
-    static const char *const flags[] = {"--std=c++14", "-DEXTRA=3", "--device-debug"};
+    static const char *const flags[] = {"  --std=c++14", "-DEXTRA=3", "--device-debug"};
     gc_compile_request request = {
         .source = "static_assert(__cplusplus == 201402L && EXTRA == 3, \"\"); extern \"C\" __global__ void k() {}",
         .architecture = some_architecture(),
@@ -181,6 +181,81 @@ static void test_flags(void **state) {
     gc_image *image = NULL;
     assert_int_equal(compile_one(NULL, &request, &image), GPUCHAR_OK);
     gc_image_release(image);
+}
+
+/* Options that would break the contract, however NVRTC lets them be spelled; and some that only look like them. */
+static void test_refused_flags(void **state) {
+    (void)state;
+    static const struct {
+        const char *flags[2], *named;
+    } cases[] = {
+        {{"-arch=sm_80", NULL}, "-arch"},
+        {{"-arch", "sm_80"}, "-arch"},
+        {{"-arch=sm_90", NULL}, "-arch"}, /* NVRTC 12.0 refuses even that */
+        {{"-arch=compute_80", NULL}, "-arch"},
+        {{" \t-arch=sm_80", NULL}, "-arch"},
+        {{"\n-arch=sm_80 ", NULL}, "-arch"},
+        {{"-DX", "-arch=sm_80"}, "-arch"},
+        {{"--gpu-architecture=sm_80", NULL}, "--gpu-architecture"},
+        {{"--gpu-architecture", "compute_80"}, "--gpu-architecture"},
+        {{"-Xptxas", "-arch=sm_100"}, "-arch"},
+        {{"-Xptxas", "-arch"}, "-arch"},
+        {{"-Xptxas=-arch=sm_100", NULL}, "-arch"},
+        {{"--ptxas-options=--gpu-name=sm_100", NULL}, "--gpu-name"},
+        {{" --ptxas-options", " --gpu-name"}, "--gpu-name"},
+        {{"-Xptxas", "--version"}, "--version"},
+        {{"-Xptxas=-h", NULL}, "-h"},
+        {{"-Xptxas=-optf=/x", NULL}, "-optf"},
+        {{"-dlto", NULL}, "-dlto"},
+        {{"--dlink-time-opt", NULL}, "--dlink-time-opt"},
+        {{"-optix-ir", NULL}, "-optix-ir"},
+        {{"--optix-ir", NULL}, "--optix-ir"},
+        {{"--fdevice-syntax-only", NULL}, "--fdevice-syntax-only"},
+        {{"-fdevice-syntax-only", NULL}, "-fdevice-syntax-only"},
+        {{"-DA=-arch", "-dltoo"}, NULL},
+        {{"-Xptxas", "-v"}, NULL},
+        {{"-Xptxas", NULL}, NULL},
+        {{"-architecture", "-I/-arch"}, NULL},
+    };
+    gc_define number = {"NUMBER", 1};
+    for (size_t i = 0; i < GC_COUNT(cases); i++) {
+        gc_compile_request request = request_for(&number, "sm_90");
+        gc_compile_job job;
+        gc_nvrtc fake = {.version = 13000};
+        request.flags = cases[i].flags;
+        request.flag_count = cases[i].flags[1] ? 2 : 1;
+        gpuchar_status status = gc_compile_job_prepare(&fake, &request, &job);
+        if ((status == GPUCHAR_E_INVALID_ARGUMENT) != (cases[i].named != NULL)) {
+            fail_msg("%s %s: %s", cases[i].flags[0], cases[i].flags[1] ? cases[i].flags[1] : "",
+                     gpuchar_status_name(status));
+        }
+        if (cases[i].named) {
+            char wanted[64];
+            snprintf(wanted, sizeof wanted, "leave %s out", cases[i].named);
+            assert_non_null(strstr(gpuchar_last_error()->hint, wanted));
+        }
+        gc_compile_job_clear(&job);
+    }
+}
+
+static nvrtcResult no_cubin(nvrtcProgram program, size_t *size) {
+    (void)program;
+    *size = 0;
+    return NVRTC_SUCCESS;
+}
+
+/* An option of a later NVRTC that makes something else. */
+static void test_no_machine_code(void **state) {
+    NEEDS_NVRTC();
+    gc_nvrtc other = nvrtc;
+    other.GetCUBINSize = no_cubin;
+    gc_define number = {"NUMBER", 1};
+    gc_compile_request request = request_for(&number, some_architecture());
+    gc_image *image = NULL;
+    assert_int_equal(gc_compile_many(&other, NULL, &request, 1, NULL, NULL, &image), GPUCHAR_E_COMPILE);
+    assert_null(image);
+    assert_non_null(strstr(gpuchar_last_error()->message, "no machine code"));
+    assert_non_null(strstr(gpuchar_last_error()->hint, "flags"));
 }
 
 /* Whether the calling thread's signal mask and the process's number of threads are as before. */
@@ -296,7 +371,7 @@ static void test_keys(void **state) {
     requests[4].flag_count = 2;
     requests[5].flags = joined;
     requests[5].flag_count = 1;
-    gc_compile_job jobs[7];
+    gc_compile_job jobs[8];
     for (size_t i = 0; i < 6; i++) {
         assert_int_equal(gc_compile_job_prepare(&nvrtc, &requests[i], &jobs[i]), GPUCHAR_OK);
         assert_true(jobs[i].cacheable);
@@ -304,12 +379,15 @@ static void test_keys(void **state) {
     gc_nvrtc other = nvrtc;
     other.version += 10;
     assert_int_equal(gc_compile_job_prepare(&other, &requests[0], &jobs[6]), GPUCHAR_OK);
-    for (size_t i = 0; i < 7; i++) {
+    other = nvrtc;
+    other.build.low ^= 1; /* an update that has kept its version */
+    assert_int_equal(gc_compile_job_prepare(&other, &requests[0], &jobs[7]), GPUCHAR_OK);
+    for (size_t i = 0; i < GC_COUNT(jobs); i++) {
         for (size_t j = 0; j < i; j++) {
             assert_true(jobs[i].key.high != jobs[j].key.high || jobs[i].key.low != jobs[j].key.low);
         }
     }
-    for (size_t i = 0; i < 7; i++) {
+    for (size_t i = 0; i < GC_COUNT(jobs); i++) {
         gc_compile_job_clear(&jobs[i]);
     }
 }
@@ -334,6 +412,11 @@ static void test_other_files(void **state) {
         {"", "-I/x", false},
         {"", "--include-path=/x", false},
         {"", "-include=a.h", false},
+        {"", " \t-include=a.h", false},
+        {"", "-create-pch=a.pch", false},
+        {"", "--time=a.csv", false},
+        {"", "-Itime", false},
+        {"", "-DI", true},
     };
     for (size_t i = 0; i < GC_COUNT(cases); i++) {
         gc_compile_request request = {.source = cases[i].source,
@@ -361,7 +444,7 @@ static gc_cubin_cache *open_cache(const char *path) {
 static void test_disk_cache(void **state) {
     NEEDS_NVRTC();
     char path[512], file[512];
-    snprintf(path, sizeof path, "%s/deep/cache", folder);
+    snprintf(path, sizeof path, "%s/cache", folder);
     gc_define number = {"NUMBER", 1};
     gc_compile_request request = request_for(&number, some_architecture());
     gc_image *first = NULL, *second = NULL, *third = NULL;
@@ -440,6 +523,8 @@ int main(void) {
         cmocka_unit_test(test_compile_error),
         cmocka_unit_test(test_bad_requests),
         cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_refused_flags),
+        cmocka_unit_test(test_no_machine_code),
         cmocka_unit_test(test_guest),
         cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_memory_cache),

@@ -9,10 +9,14 @@
 #include "unit/temp_folder.h"
 
 #include <codegen/codegen_internal.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
 
 typedef struct log_lines {
     size_t count;
@@ -222,24 +226,64 @@ static void test_odd_files(void **state) {
 
 static void test_folder_not_usable(void **state) {
     (void)state;
-    static const char *const bad[] = {"/proc/gpuchar/cache", "/dev/null", "/dev/null/cache"};
+    char file[96], below[128], dangling[96];
+    snprintf(file, sizeof file, "%s/file", folder);
+    snprintf(below, sizeof below, "%s/none/cache", folder);
+    snprintf(dangling, sizeof dangling, "%s/link", folder);
+    write_file(file, "x", 1);
+    assert_int_equal(symlink(below, dangling), 0);
+    /* What stops the superuser too: /proc takes no files. */
+    const struct {
+        const char *path, *native_name;
+        int native_code;
+    } bad[] = {{below, "ENOENT", ENOENT},           {dangling, "ENOENT", ENOENT},
+               {file, "ENOTDIR", ENOTDIR},          {"/dev/null/cache", "ENOTDIR", ENOTDIR},
+               {"/proc/gpuchar", "ENOENT", ENOENT}, {"/proc/self/task", "", 0}};
     for (size_t i = 0; i < GC_COUNT(bad); i++) {
         log_lines lines = {0};
-        gc_cubin_cache *cache = open_cache(bad[i], &lines);
-        assert_int_equal(lines.count, 1);
-        assert_non_null(strstr(lines.last, bad[i]));
-        put_image(cache, 1, 10);
-        assert_true(holds(cache, 1));
-        assert_int_equal(lines.count, 1);
-        gc_cubin_cache_close(cache);
+        gc_log log = {keep_log, &lines, GPUCHAR_LOG_DEBUG};
+        gc_cubin_cache *cache = (gc_cubin_cache *)1;
+        assert_int_equal(gc_cubin_cache_open(bad[i].path, &log, &cache), GPUCHAR_E_IO);
+        const gpuchar_error *error = gpuchar_last_error();
+        assert_null(cache);
+        assert_int_equal(lines.count, 0); /* an error is not told twice */
+        assert_non_null(strstr(error->message, bad[i].path));
+        assert_int_equal(error->domain, GPUCHAR_DOMAIN_OS);
+        assert_true(error->native_code != 0 && error->call[0] && error->hint[0]);
+        if (bad[i].native_code) {
+            assert_int_equal(error->native_code, bad[i].native_code);
+            assert_string_equal(error->native_name, bad[i].native_name);
+        }
     }
+    char last[512];
+    assert_int_equal(count_files(folder, last, sizeof last), 2); /* nothing was made */
+    remove_files(folder);
 }
 
-/* Works for root too, whom no mode stops: /proc takes no files. */
-static void test_folder_not_writable(void **state) {
+/* Only the last folder of the path is made, for its owner alone; an empty folder is what is left. */
+static void test_folder_is_made(void **state) {
     (void)state;
+    char path[96], last[512];
+    struct stat about;
     log_lines lines = {0};
-    gc_cubin_cache *cache = open_cache("/proc/self", &lines);
+    snprintf(path, sizeof path, "%s/cache/", folder);
+    for (int i = 0; i < 2; i++) {
+        gc_cubin_cache_close(open_cache(path, &lines));
+        assert_int_equal(stat(path, &about), 0);
+        assert_int_equal(about.st_mode & 0777, 0700);
+        assert_int_equal(count_files(path, last, sizeof last), 0);
+    }
+    assert_int_equal(rmdir(path), 0);
+}
+
+/* What is lost after the opening is no error. */
+static void test_folder_gets_lost(void **state) {
+    (void)state;
+    char path[96];
+    log_lines lines = {0};
+    snprintf(path, sizeof path, "%s/cache", folder);
+    gc_cubin_cache *cache = open_cache(path, &lines);
+    assert_int_equal(rmdir(path), 0);
     put_image(cache, 1, 10);
     put_image(cache, 2, 10);
     assert_true(holds(cache, 1) && holds(cache, 2));
@@ -247,25 +291,149 @@ static void test_folder_not_writable(void **state) {
     gc_cubin_cache_close(cache);
 }
 
-/* A limit on the size of files stands in for a full disk: writing ends half-way. */
+/* ---- bounds of the folder */
+
+/* A file as the cache names it, of a size that it has on paper only, written `age` seconds ago. */
+static void put_file(const char *name, off_t size, time_t age) {
+    char path[160];
+    struct timespec times[2] = {{.tv_sec = time(NULL) - age}, {.tv_sec = time(NULL) - age}};
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    write_file(path, "", 0);
+    assert_int_equal(truncate(path, size), 0);
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static bool is_there(const char *name) {
+    char path[160];
+    struct stat about;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return lstat(path, &about) == 0;
+}
+
+#define CUBIN(digit) "0123456789abcdef0123456789abcde" digit ".cubin"
+#define TEMPORARY(digit) ".0123456789abcde" digit ".77.1.abc.tmp"
+
+static void test_trim(void **state) {
+    (void)state;
+    put_file(CUBIN("1"), 10, 300);
+    put_file(CUBIN("2"), 10, 500);
+    put_file(CUBIN("3"), 10, 400);
+    put_file(CUBIN("4"), 70, 100);
+    put_file("notes.cubin", 1000, 9000);
+    put_file("0123456789abcdef0123456789abcdef.txt", 1000, 9000);
+    put_file(TEMPORARY("1"), 1000, 3700);
+    put_file(TEMPORARY("2"), 1000, 3000);
+    assert_int_equal(gc_cache_trim(folder, 4, 100), 0);
+    assert_false(is_there(TEMPORARY("1"))); /* whoever wrote it is gone */
+    assert_true(is_there(TEMPORARY("2")));
+    assert_int_equal(gc_cache_trim(folder, 3, 100), 1);
+    assert_false(is_there(CUBIN("2")));
+    assert_int_equal(gc_cache_trim(folder, 3, 81), 1);
+    assert_false(is_there(CUBIN("3")));
+    assert_true(is_there(CUBIN("1")) && is_there(CUBIN("4")));
+    assert_int_equal(gc_cache_trim(folder, 0, 0), 2);
+    assert_true(is_there("notes.cubin") && is_there("0123456789abcdef0123456789abcdef.txt"));
+    assert_int_equal(gc_cache_trim("/nonexistent", 0, 0), 0);
+    remove_files(folder);
+}
+
+/* The cache looks after its folder when it writes: at its first write, and not only then. */
+static void test_folder_is_bounded(void **state) {
+    (void)state;
+    log_lines lines = {0};
+    put_file(CUBIN("1"), (off_t)100 << 20, 300);
+    put_file(CUBIN("2"), (off_t)100 << 20, 200);
+    put_file(CUBIN("3"), (off_t)100 << 20, 100);
+    gc_cubin_cache *cache = open_cache(folder, &lines);
+    put_image(cache, 1, 100);
+    assert_false(is_there(CUBIN("1")));
+    assert_true(is_there(CUBIN("2")) && is_there(CUBIN("3")));
+    put_file(CUBIN("1"), (off_t)100 << 20, 50);
+    for (uint64_t i = 2; i < 40; i++) {
+        put_image(cache, i, 100);
+    }
+    assert_false(is_there(CUBIN("2")));
+    assert_true(is_there(CUBIN("1")) && is_there(CUBIN("3")));
+    gc_cubin_cache_close(cache);
+    cache = open_cache(folder, &lines);
+    assert_true(holds(cache, 1) && holds(cache, 39));
+    assert_int_equal(lines.count, 0);
+    gc_cubin_cache_close(cache);
+    remove_files(folder);
+}
+
+/* Several processes write into one folder and trim it: each file is whole or not there. */
+static int write_and_trim(uint64_t seed) {
+    log_lines lines = {0};
+    gc_random random = gc_random_seed(seed);
+    for (int i = 0; i < 200; i++) {
+        uint64_t number = gc_random_below(&random, 40);
+        gc_cubin_cache *cache = open_cache(folder, &lines);
+        if (!holds(cache, number)) {
+            put_image(cache, number, 2000);
+        }
+        gc_cubin_cache_close(cache);
+        gc_cache_trim(folder, 20, 30000);
+    }
+    return lines.count == 0 ? 7 : 1;
+}
+
+static void test_processes_on_folder(void **state) {
+    (void)state;
+    char last[512];
+    pid_t children[3];
+    for (size_t i = 0; i < GC_COUNT(children); i++) {
+        children[i] = fork();
+        if (children[i] == 0) {
+            _exit(write_and_trim(i));
+        }
+    }
+    for (size_t i = 0; i < GC_COUNT(children); i++) {
+        int code = -1;
+        waitpid(children[i], &code, 0);
+        assert_true(WIFEXITED(code));
+        assert_int_equal(WEXITSTATUS(code), 7);
+    }
+    assert_in_range(count_files(folder, last, sizeof last), 1, 14);
+    remove_files(folder);
+}
+
+/*
+ * A limit on the size of files stands in for a full disk: writing ends half-way. Its signal, which would end the process,
+ * neither does so nor is left pending, whatever the host does with it. In a child: the limit could not be raised again.
+ */
+static int write_beyond_limit(void (*handler)(int)) {
+    const struct rlimit small = {100, 100};
+    sigset_t before, after, pending;
+    log_lines lines = {0};
+    gc_cubin_cache *cache = open_cache(folder, &lines);
+    signal(SIGXFSZ, handler);
+    pthread_sigmask(SIG_SETMASK, NULL, &before);
+    if (setrlimit(RLIMIT_FSIZE, &small) != 0) return 1;
+    put_image(cache, 1, 1000);
+    pthread_sigmask(SIG_SETMASK, NULL, &after);
+    sigpending(&pending);
+    if (sigismember(&before, SIGXFSZ) != sigismember(&after, SIGXFSZ) || sigismember(&pending, SIGXFSZ)) return 2;
+    if (lines.count != 1 || !holds(cache, 1)) return 3; /* told, and kept in memory */
+    gc_cubin_cache_close(cache);
+    return 7;
+}
+
 static void test_disk_full(void **state) {
     (void)state;
     char last[512];
-    struct rlimit before, small;
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-    small = before;
-    small.rlim_cur = 100;
-    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
-    log_lines lines = {0};
-    gc_cubin_cache *cache = open_cache(folder, &lines);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    put_image(cache, 1, 1000);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-    signal(SIGXFSZ, handler);
-    assert_int_equal(lines.count, 1);
-    assert_true(holds(cache, 1)); /* in memory */
-    gc_cubin_cache_close(cache);
-    assert_int_equal(count_files(folder, last, sizeof last), 0); /* nothing half-written is left */
+    void (*const handlers[])(int) = {SIG_DFL, SIG_IGN};
+    for (size_t i = 0; i < GC_COUNT(handlers); i++) {
+        int code = -1;
+        pid_t child = fork();
+        if (child == 0) {
+            _exit(write_beyond_limit(handlers[i]));
+        }
+        waitpid(child, &code, 0);
+        assert_true(WIFEXITED(code));
+        assert_int_equal(WEXITSTATUS(code), 7);
+        assert_int_equal(count_files(folder, last, sizeof last), 0); /* nothing half-written is left */
+    }
 }
 
 /* Several threads on one cache. */
@@ -317,8 +485,12 @@ int main(void) {
         cmocka_unit_test(test_bounds),
         cmocka_unit_test_setup_teardown(test_corrupt_files, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_odd_files, make_folder, remove_folder),
-        cmocka_unit_test(test_folder_not_usable),
-        cmocka_unit_test(test_folder_not_writable),
+        cmocka_unit_test_setup_teardown(test_folder_not_usable, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_folder_is_made, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_folder_gets_lost, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_trim, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_folder_is_bounded, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_processes_on_folder, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_disk_full, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_threads_on_cache, make_folder, remove_folder),
     };

@@ -14,12 +14,8 @@
 #include <experiments/divergence_reduce.h>
 #include <session/session_internal.h>
 
-#define NAME "divergence_sweep"
 #define LAUNCHES 9
 #define POINTS 6
-
-typedef gpuchar_divergence_sweep_options sweep_options;
-typedef gpuchar_divergence_sweep_result sweep_result;
 
 static const uint32_t WAYS[POINTS] = {1, 2, 4, 8, 16, 32};
 
@@ -65,7 +61,7 @@ static gpuchar_session *record(sweep_result *result) {
     snprintf(path, sizeof path, "%s/profile.json", folder);
     assert_int_equal(gc_session_new(NULL, GC_SESSION_COMPILE_ONLY, &compile_only), GPUCHAR_OK);
     assert_int_equal(gpuchar_profile_create(compile_only, &profile), GPUCHAR_OK);
-    assert_int_equal(gpuchar_profile_add(profile, NAME, result), GPUCHAR_OK);
+    assert_int_equal(gpuchar_profile_add(profile, SWEEP_NAME, result), GPUCHAR_OK);
     assert_int_equal(gpuchar_profile_save(profile, path), GPUCHAR_OK);
     gpuchar_profile_free(profile);
     gpuchar_session_close(compile_only);
@@ -208,13 +204,13 @@ static void test_not_recorded(void **state) {
     for (size_t i = 0; i < GC_COUNT(others); ++i) {
         options = gpuchar_divergence_sweep_options_make();
         memcpy((char *)&options + others[i].offset, &others[i].value, sizeof others[i].value);
-        check_fails(session, &options, GPUCHAR_E_NOT_RECORDED, NAME, others[i].name);
+        check_fails(session, &options, GPUCHAR_E_NOT_RECORDED, SWEEP_NAME, others[i].name);
     }
     options = gpuchar_divergence_sweep_options_make();
     options.ways_count = 2;
     options.ways[0] = 1;
     options.ways[1] = 3;
-    check_fails(session, &options, GPUCHAR_E_NOT_RECORDED, NAME, "\"ways\"");
+    check_fails(session, &options, GPUCHAR_E_NOT_RECORDED, SWEEP_NAME, "\"ways\"");
     gpuchar_session_close(session);
 }
 
@@ -231,15 +227,15 @@ static void test_required(void **state) {
     assert_int_equal(run_sweep(session, &options, &result), GPUCHAR_CAVEAT);
     gpuchar_divergence_sweep_result_free(&result);
     options.counters = GPUCHAR_COUNTERS_REQUIRED;
-    check_fails(session, &options, GPUCHAR_E_NOT_RECORDED, NAME, "\"counters\"");
+    check_fails(session, &options, GPUCHAR_E_NOT_RECORDED, SWEEP_NAME, "\"counters\"");
     options.counters = GPUCHAR_COUNTERS_AUTO;
     options.require = GPUCHAR_REQUIRE_PROVED;
-    check_fails(session, &options, GPUCHAR_E_NOT_RECORDED, NAME, "\"require\"");
+    check_fails(session, &options, GPUCHAR_E_NOT_RECORDED, SWEEP_NAME, "\"require\"");
     options.require = GPUCHAR_REQUIRE_COUNTED;
-    check_fails(session, &options, GPUCHAR_E_NOT_RECORDED, NAME, "\"require\"");
+    check_fails(session, &options, GPUCHAR_E_NOT_RECORDED, SWEEP_NAME, "\"require\"");
     options.require = 0;
     options.keep_samples = 1;
-    check_fails(session, &options, GPUCHAR_E_NOT_RECORDED, NAME, "\"keep_samples\"");
+    check_fails(session, &options, GPUCHAR_E_NOT_RECORDED, SWEEP_NAME, "\"keep_samples\"");
     gpuchar_session_cancel(session);
     check_fails(session, NULL, GPUCHAR_E_CANCELLED, "cancelled", "");
     assert_int_equal(run_sweep(session, NULL, &result), GPUCHAR_CAVEAT);
@@ -289,6 +285,8 @@ static void test_bad_options(void **state) {
         BAD(kind, 9, GPUCHAR_E_INVALID_ARGUMENT),
         BAD(require, 64, GPUCHAR_E_INVALID_ARGUMENT),
         BAD(keep_samples, 2, GPUCHAR_E_INVALID_ARGUMENT),
+        BAD(ways[0], 2, GPUCHAR_E_INVALID_ARGUMENT),  /* ways_count is 0 */
+        BAD(lanes[5], 2, GPUCHAR_E_INVALID_ARGUMENT), /* they are not given */
 #undef BAD
     };
     gpuchar_session *session = record_new();

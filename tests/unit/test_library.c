@@ -163,6 +163,39 @@ static void test_named_library_has_no_fallback(void **state) {
     assert_failure(gc_library_open(&spec, NULL, &library), GPUCHAR_OK);
 }
 
+/* What a file begins with and how long it is tell builds apart; where it lies does not. */
+static gc_hash build_of(const char *name, char content, size_t size) {
+    gc_library library = {0};
+    snprintf(library.path, sizeof library.path, "%s/%s", folder, name);
+    FILE *file = fopen(library.path, "w");
+    assert_non_null(file);
+    for (size_t i = 0; i < size; i++) {
+        fputc(i == 100 ? content : 'x', file);
+    }
+    fclose(file);
+    return gc_library_build(&library);
+}
+
+static bool same(gc_hash a, gc_hash b) {
+    return a.high == b.high && a.low == b.low;
+}
+
+static void test_builds(void **state) {
+    (void)state;
+    enum { SIZE = 100000 };
+    gc_hash build = build_of("a", 'x', SIZE);
+    assert_true(same(build, build_of("copy", 'x', SIZE)));
+    assert_false(same(build, build_of("other", 'y', SIZE)));
+    assert_false(same(build, build_of("longer", 'x', SIZE + 1)));
+    gc_library gone = {.path = "/nonexistent/lib.so"};
+    assert_false(same(gc_library_build(&gone), gc_library_build(&gone)));
+    gc_nvrtc nvrtc;
+    if (gc_nvrtc_load(NULL, 0, &nvrtc) != GPUCHAR_OK) {
+        skip();
+    }
+    assert_true(same(nvrtc.build, gc_library_build(&nvrtc.library)));
+}
+
 /* ---- the driver */
 
 static void test_driver_missing(void **state) {
@@ -247,9 +280,11 @@ static void test_nvrtc(void **state) {
     assert_true(nvrtc.library.path[0] == '/');
     char path[512];
     strcpy(path, nvrtc.library.path);
-    /* A driver of the major before does not take its machine code. */
+    /* A driver of the major before does not take its machine code. A refused library leaves nothing in the table. */
     assert_failure(gc_nvrtc_load(path, nvrtc.version / 1000 - 1, &nvrtc), GPUCHAR_E_NVRTC_TOO_NEW);
     assert_contains(gpuchar_last_error()->hint, "pip install");
+    static const gc_nvrtc zero;
+    assert_memory_equal(&nvrtc, &zero, sizeof zero);
 }
 
 static void test_nvrtc_fail(void **state) {
@@ -316,6 +351,7 @@ int main(void) {
         TEST(test_refusal_is_the_answer_when_nothing_is_better),
         TEST(test_success_leaves_the_detail_alone),
         TEST(test_named_library_has_no_fallback),
+        TEST(test_builds),
         TEST(test_driver_missing),
         TEST(test_driver_stub),
         TEST(test_driver_wrong_files),

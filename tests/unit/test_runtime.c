@@ -24,6 +24,11 @@ static void test_null_and_sizes(void **state) {
     assert_failure(gpuchar_runtime_architectures(NULL, NULL, 0, NULL), GPUCHAR_E_INVALID_ARGUMENT);
     size_t count = 7;
     assert_failure(gpuchar_runtime_architectures(NULL, NULL, 3, &count), GPUCHAR_E_INVALID_ARGUMENT);
+    options.reserved = 0;
+    options.cache_dir = "/dev/null";
+    assert_failure(gpuchar_runtime_open(&options, &runtime), GPUCHAR_E_IO);
+    assert_string_equal(gpuchar_last_error()->native_name, "ENOTDIR");
+    assert_null(runtime);
     gpuchar_runtime_close(NULL);
     assert_failure(gpuchar_runtime_open(NULL, &runtime), GPUCHAR_OK);
     gpuchar_runtime_close(runtime);
@@ -179,10 +184,16 @@ static void test_compile(void **state) {
     options.architecture = "sm_90";
     options.flag_count = 1;
     assert_failure(gpuchar_compile(NULL, &options, &result), GPUCHAR_E_INVALID_ARGUMENT);
-    options.flag_count = 0;
     if (!has_nvrtc()) {
         skip();
     }
+    static const char *const other[] = {"-arch=sm_80"};
+    options.flags = other;
+    assert_failure(gpuchar_compile(NULL, &options, &result), GPUCHAR_E_INVALID_ARGUMENT);
+    assert_contains(gpuchar_last_error()->message, "`architecture`");
+    assert_contains(gpuchar_last_error()->hint, "-arch");
+    assert_null(result.cubin);
+    options.flag_count = 0;
     assert_failure(gpuchar_compile(NULL, &options, &result), GPUCHAR_OK);
     assert_memory_equal(result.cubin, "\177ELF", 4);
     assert_non_null(result.log);

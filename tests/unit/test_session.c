@@ -14,7 +14,7 @@ static void assert_nothing_held(void) {
     assert_int_equal(fake()->streams, 0);
     assert_int_equal(fake()->allocations, 0);
     assert_int_equal(fake_depth(), 0);
-    assert_int_equal(fake()->capture_mode, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    assert_int_equal(fake_capture_mode(), CU_STREAM_CAPTURE_MODE_GLOBAL);
 }
 
 static gpuchar_session *open_fake(gpuchar_runtime *runtime, const char *device) {
@@ -218,7 +218,7 @@ static void test_scope(void **state) {
     gc_scope scope, second;
     assert_failure(gc_session_enter(session, &scope), GPUCHAR_OK);
     assert_int_equal(fake_depth(), 1);
-    assert_int_equal(fake()->capture_mode, CU_STREAM_CAPTURE_MODE_RELAXED);
+    assert_int_equal(fake_capture_mode(), CU_STREAM_CAPTURE_MODE_RELAXED);
     assert_failure(gc_session_enter(session, &second), GPUCHAR_E_BUSY);
     gc_session_leave(&second); /* nothing to undo */
     assert_int_equal(fake_depth(), 1);
@@ -234,7 +234,7 @@ static void test_scope(void **state) {
     gc_session_leave(&scope);
     gc_session_leave(&scope);
     assert_int_equal(fake_depth(), 0);
-    assert_int_equal(fake()->capture_mode, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    assert_int_equal(fake_capture_mode(), CU_STREAM_CAPTURE_MODE_GLOBAL);
 
     fake()->fails_name = "CtxPushCurrent";
     fake()->fails_result = CUDA_ERROR_CONTEXT_IS_DESTROYED;

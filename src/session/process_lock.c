@@ -1,19 +1,19 @@
 /*
- * Measurements on one device wait for each other, in this process. A lock is keyed by the device's UUID, so that
- * sessions of different runtimes and contexts share it.
+ * Measurements on one device wait for each other, in this process, and so do readers of counters. The lock of a device
+ * is keyed by its UUID, so that sessions of different runtimes and contexts share it.
  */
 #include <core/error.h>
 #include <pthread.h>
-#include <session/device_lock.h>
+#include <session/process_lock.h>
 #include <session/fork.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-struct gc_device_lock {
-    gc_device_lock *next;
-    CUuuid uuid;
+struct gc_process_lock {
+    gc_process_lock *next;
+    CUuuid key;
     unsigned references; /* under the registry's mutex */
     pid_t owner;
     pthread_mutex_t mutex;
@@ -23,16 +23,16 @@ struct gc_device_lock {
 };
 
 static pthread_mutex_t registry_mutex = PTHREAD_MUTEX_INITIALIZER;
-static gc_device_lock *registry;
+static gc_process_lock *registry;
 
 /* The parent's locks stay with its sessions, which are of no use in the child; the child begins a list of its own. */
-void gc_device_locks_after_fork(void) {
+void gc_process_locks_after_fork(void) {
     registry_mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     registry = NULL;
 }
 
-static gc_device_lock *make(const CUuuid *uuid) {
-    gc_device_lock *lock = calloc(1, sizeof *lock);
+static gc_process_lock *make(const CUuuid *key) {
+    gc_process_lock *lock = calloc(1, sizeof *lock);
     if (!lock) {
         return NULL;
     }
@@ -43,20 +43,20 @@ static gc_device_lock *make(const CUuuid *uuid) {
     pthread_mutex_init(&lock->mutex, NULL);
     pthread_cond_init(&lock->freed, &attributes);
     pthread_condattr_destroy(&attributes);
-    lock->uuid = *uuid;
+    lock->key = *key;
     lock->owner = getpid();
     return lock;
 }
 
-gc_device_lock *gc_device_lock_get(const CUuuid *uuid) {
+gc_process_lock *gc_process_lock_get(const CUuuid *key) {
     gc_fork_watch();
     pthread_mutex_lock(&registry_mutex);
-    gc_device_lock *lock = registry;
-    while (lock && memcmp(&lock->uuid, uuid, sizeof *uuid) != 0) {
+    gc_process_lock *lock = registry;
+    while (lock && memcmp(&lock->key, key, sizeof *key) != 0) {
         lock = lock->next;
     }
     if (!lock) {
-        lock = make(uuid);
+        lock = make(key);
         if (lock) {
             lock->next = registry;
             registry = lock;
@@ -69,13 +69,13 @@ gc_device_lock *gc_device_lock_get(const CUuuid *uuid) {
     return lock;
 }
 
-void gc_device_lock_release(gc_device_lock *lock) {
+void gc_process_lock_release(gc_process_lock *lock) {
     if (!lock) {
         return;
     }
     pthread_mutex_lock(&registry_mutex);
     bool last = --lock->references == 0;
-    for (gc_device_lock **at = &registry; last && *at; at = &(*at)->next) {
+    for (gc_process_lock **at = &registry; last && *at; at = &(*at)->next) {
         if (*at == lock) {
             *at = lock->next;
             break;
@@ -106,12 +106,11 @@ static struct timespec soon(void) {
 }
 
 /* Waits in slices: nobody signals a cancel. */
-gpuchar_status gc_device_lock_enter(gc_device_lock *lock, bool (*cancelled)(void *), void *user) {
+gpuchar_status gc_process_lock_enter(gc_process_lock *lock, bool (*cancelled)(void *), void *user) {
     gpuchar_status status = GPUCHAR_OK;
     pthread_mutex_lock(&lock->mutex);
     if (lock->held && pthread_equal(lock->holder, pthread_self())) {
-        status = gc_fail(GPUCHAR_E_BUSY, "this thread is in a call on another session of the same device");
-        gc_hint("a callback must not measure on the device that is being measured");
+        status = GPUCHAR_E_BUSY;
     }
     while (lock->held && !status) {
         if (cancelled(user)) {
@@ -129,7 +128,7 @@ gpuchar_status gc_device_lock_enter(gc_device_lock *lock, bool (*cancelled)(void
     return status;
 }
 
-void gc_device_lock_leave(gc_device_lock *lock) {
+void gc_process_lock_leave(gc_process_lock *lock) {
     pthread_mutex_lock(&lock->mutex);
     lock->held = false;
     pthread_cond_signal(&lock->freed);
