@@ -64,7 +64,7 @@ static gpuchar_divergence_sweep_result new_result(void) {
         points[i].ways = i + 1;
         points[i].cycles = (gpuchar_stat){.median = 1000 * (i + 1), .mad = 1, .samples = 9, .outliers = 3};
         points[i].ratio = i + 1;
-        points[i].efficiency = 32 / (i + 1);
+        points[i].efficiency = 32.0 / (i + 1);
         points[i].known = GPUCHAR_DIVERGENCE_POINT_RATIO | GPUCHAR_DIVERGENCE_POINT_COUNTERS;
     }
     result.points = points;
