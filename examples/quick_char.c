@@ -18,6 +18,7 @@ typedef struct run {
     gpuchar_profile *profile;
     const char *command;
     bool recorded; /* answers come from a profile */
+    bool written;  /* the document of --json is */
     int worst;
 } run;
 
@@ -72,15 +73,28 @@ static void run_warm(run *r, const gpuchar_experiment *experiment, void *options
     gpuchar_experiment_result_free(experiment->name, result);
 }
 
+/* A recording answers with all it has when nothing is asked for. */
+static gpuchar_status set_preset(const run *r, const gpuchar_experiment *experiment, void *options) {
+    if (r->recorded) return GPUCHAR_OK;
+    return gpuchar_experiment_preset(experiment->name, r->arguments.full ? GPUCHAR_PRESET_FULL : GPUCHAR_PRESET_QUICK,
+                                     options);
+}
+
+/* What a recorded result says of its call is not what this run cost. */
+static void bench_first(const run *r, const gpuchar_experiment *experiment, const void *result, uint64_t begin) {
+    char step[96];
+    if (!r->recorded) {
+        bench_call(experiment, "first", result, begin);
+        return;
+    }
+    snprintf(step, sizeof step, "%s.first", experiment->name);
+    bench_step(step, begin);
+}
+
 static void run_one(run *r, const gpuchar_experiment *experiment) {
     void *options = make_struct(experiment->options_size_bytes);
     void *result = make_struct(experiment->result_size_bytes);
-    gpuchar_status status = GPUCHAR_OK;
-    /* A recording answers with all it has when nothing is asked for. */
-    if (!r->recorded) {
-        uint32_t preset = r->arguments.full ? GPUCHAR_PRESET_FULL : GPUCHAR_PRESET_QUICK;
-        status = gpuchar_experiment_preset(experiment->name, preset, options);
-    }
+    gpuchar_status status = set_preset(r, experiment, options);
     uint64_t begin = now_ns();
     if (status >= 0) status = gpuchar_experiment_run(r->session, experiment->name, options, result);
     clear_progress();
@@ -90,7 +104,7 @@ static void run_one(run *r, const gpuchar_experiment *experiment) {
     } else {
         show_result(r, experiment, result);
         keep_result(r, experiment, result);
-        bench_call(experiment, "first", result, begin);
+        bench_first(r, experiment, result, begin);
     }
     gpuchar_experiment_result_free(experiment->name, result);
     if (status >= 0 && r->arguments.bench && !r->recorded) run_warm(r, experiment, options, result);
@@ -119,6 +133,14 @@ static bool can_write(const char *path) {
     return can;
 }
 
+/* Results of the open session are kept from here on, when there is a file to write them to. */
+static void begin_document(run *r) {
+    if (r->arguments.json && gpuchar_profile_create(r->session, &r->profile) < 0) {
+        complain("profile");
+        r->worst = EXIT_EXPERIMENT;
+    }
+}
+
 static gpuchar_status save_profile(const run *r, const char *path) {
     char *text = NULL;
     gpuchar_profile_set_command(r->profile, r->command);
@@ -129,90 +151,132 @@ static gpuchar_status save_profile(const run *r, const char *path) {
     return status;
 }
 
-static void run_all(run *r) {
-    const gpuchar_experiment *experiment = NULL;
-    gpuchar_device_info info = GPUCHAR_DEVICE_INFO_INIT;
-    if (!r->arguments.quiet && gpuchar_device_info_get(r->session, &info) >= 0) print_device(&info);
-    const char *json = r->arguments.json;
-    if (json && gpuchar_profile_create(r->session, &r->profile) < 0) {
-        complain("profile");
-        r->worst = EXIT_EXPERIMENT;
-    }
-    for (size_t i = 0; (experiment = gpuchar_experiment_at(i)) != NULL; ++i) {
-        if (is_selected(&r->arguments, experiment->name)) run_one(r, experiment);
-    }
-    if (json && r->profile && save_profile(r, json) < 0) {
-        complain(json);
+static void end_document(run *r) {
+    if (!r->profile) return;
+    r->written = save_profile(r, r->arguments.json) >= 0;
+    if (!r->written) {
+        complain(r->arguments.json);
         r->worst = EXIT_OUTPUT;
     }
     gpuchar_profile_free(r->profile);
     r->profile = NULL;
 }
 
+static void run_all(run *r) {
+    const gpuchar_experiment *experiment = NULL;
+    gpuchar_device_info info = GPUCHAR_DEVICE_INFO_INIT;
+    if (!r->arguments.quiet && gpuchar_device_info_get(r->session, &info) >= 0) print_device(&info);
+    for (size_t i = 0; (experiment = gpuchar_experiment_at(i)) != NULL; ++i) {
+        if (is_selected(&r->arguments, experiment->name)) run_one(r, experiment);
+    }
+}
+
+static void run_and_keep(run *r) {
+    begin_document(r);
+    run_all(r);
+    end_document(r);
+}
+
 /* ---- without a GPU ---- */
 
-static void prove_one(run *r, const gpuchar_experiment *experiment, const char *architecture) {
-    void *result = make_struct(experiment->result_size_bytes);
+static void show_proof(const run *r, const gpuchar_experiment *experiment, const char *architecture,
+                       const void *result) {
     uint64_t compile_ns = 0;
     char *text = NULL;
-    gpuchar_status status = gpuchar_experiment_run(r->session, experiment->name, NULL, result);
-    if (status >= 0) status = gpuchar_experiment_text(experiment->name, result, &text);
+    if (r->arguments.quiet) return;
+    if (gpuchar_experiment_text(experiment->name, result, &text) < 0) {
+        complain(experiment->name);
+        return;
+    }
+    field_value(experiment->result_struct, result, "compile_ns", &compile_ns);
+    printf("  %-7s %s, compiled in %.2f s; %.*s\n", architecture, experiment->name, (double)compile_ns * 1e-9,
+           (int)strcspn(text, "\n"), text);
+    gpuchar_string_free(text);
+}
+
+static void prove_one(run *r, const gpuchar_experiment *experiment, const char *architecture) {
+    void *options = make_struct(experiment->options_size_bytes);
+    void *result = make_struct(experiment->result_size_bytes);
+    gpuchar_status status = set_preset(r, experiment, options);
+    if (status >= 0) status = gpuchar_experiment_run(r->session, experiment->name, options, result);
     if (status < 0) {
         complain(architecture);
         r->worst = EXIT_EXPERIMENT;
-    } else if (!r->arguments.quiet) {
-        field_value(experiment->result_struct, result, "compile_ns", &compile_ns);
-        printf("  %-7s %s, compiled in %.2f s; %.*s\n", architecture, experiment->name, (double)compile_ns * 1e-9,
-               (int)strcspn(text, "\n"), text);
+    } else {
+        show_proof(r, experiment, architecture, result);
+        keep_result(r, experiment, result);
     }
-    gpuchar_string_free(text);
     gpuchar_experiment_result_free(experiment->name, result);
+    free(options);
     free(result);
+}
+
+/* A document holds one device: `keep` is the architecture it gets. */
+static void prove_for(run *r, uint32_t architecture, bool keep) {
+    const gpuchar_experiment *experiment = NULL;
+    char name[16];
+    snprintf(name, sizeof name, "sm_%u", architecture);
+    if (gpuchar_session_open(r->runtime, name, NULL, &r->session) < 0) {
+        complain(name);
+        r->worst = EXIT_EXPERIMENT;
+        return;
+    }
+    if (keep) begin_document(r);
+    for (size_t i = 0; (experiment = gpuchar_experiment_at(i)) != NULL; ++i) {
+        if (is_selected(&r->arguments, experiment->name)) prove_one(r, experiment, name);
+    }
+    if (keep) end_document(r);
+    gpuchar_session_close(r->session);
+    r->session = NULL;
+    if (keep && r->written && !r->arguments.quiet) {
+        printf("%s holds what was compiled for %s; nothing was measured\n", r->arguments.json, name);
+    }
 }
 
 static void prove_everywhere(run *r) {
     uint32_t architectures[64];
     size_t count = 0;
-    const gpuchar_experiment *experiment = NULL;
     if (gpuchar_runtime_architectures(r->runtime, architectures, 64, &count) < 0) {
         complain("kernels cannot be compiled either");
         return;
     }
+    if (count > 64) count = 64;
     if (!r->arguments.quiet) printf("Kernels, generated, compiled and proved without a GPU:\n");
-    for (size_t i = 0; i < count && i < 64; ++i) {
-        char name[16];
-        snprintf(name, sizeof name, "sm_%u", architectures[i]);
-        if (gpuchar_session_open(r->runtime, name, NULL, &r->session) < 0) {
-            complain(name);
-            r->worst = EXIT_EXPERIMENT;
-            continue;
-        }
-        for (size_t j = 0; (experiment = gpuchar_experiment_at(j)) != NULL; ++j) {
-            if (is_selected(&r->arguments, experiment->name)) prove_one(r, experiment, name);
-        }
-        gpuchar_session_close(r->session);
-        r->session = NULL;
-    }
+    for (size_t i = 0; i < count; ++i) prove_for(r, architectures[i], i + 1 == count);
     if (!r->arguments.quiet) printf("\n");
 }
 
-static void run_recorded(run *r, const char *path) {
+static bool open_recorded(run *r, const char *path) {
     uint64_t begin = now_ns();
     if (gpuchar_session_open_recorded(r->runtime, path, &r->session) < 0) {
         complain(path);
         r->worst = EXIT_EXPERIMENT;
-        return;
+        return false;
     }
     bench_step("session_open", begin);
-    if (!r->arguments.quiet) printf("Recorded, not measured now, from %s:\n", path);
+    if (!r->arguments.quiet) {
+        printf("Recorded, not measured now, from ");
+        put_text(stdout, path);
+        printf(":\n");
+    }
     r->recorded = true;
-    run_all(r);
+    return true;
+}
+
+/* For people only: a recording of another GPU is no result of this run, and never becomes its document. */
+static void show_recorded(run *r) {
+    char path[4096];
+    if (r->arguments.quiet) return;
+    if (!find_recorded_profile(path, sizeof path)) {
+        fprintf(stderr, "quick_char: there is no recorded profile to show\n"
+                        "  hint: GPUCHAR_PROFILES names a folder of them\n");
+    } else if (open_recorded(r, path)) {
+        run_all(r);
+    }
 }
 
 static void run_without_gpu(run *r) {
-    char path[4096];
-    fprintf(stderr, "quick_char: no GPU to measure: %s\n", gpuchar_last_error()->message);
-    if (gpuchar_last_error()->hint[0]) fprintf(stderr, "  hint: %s\n", gpuchar_last_error()->hint);
+    complain_of_gpu();
     if (r->arguments.require_gpu) {
         r->worst = EXIT_NO_GPU;
         return;
@@ -220,18 +284,22 @@ static void run_without_gpu(run *r) {
     uint64_t begin = now_ns();
     prove_everywhere(r);
     bench_step("prove_everywhere", begin);
-    if (find_recorded_profile(path, sizeof path)) {
-        run_recorded(r, path);
-        return;
+    if (r->arguments.json && !r->written) {
+        fprintf(stderr, "quick_char: nothing was written to %s\n", r->arguments.json);
+        if (!r->worst) r->worst = EXIT_OUTPUT;
     }
-    fprintf(stderr, "quick_char: there is no recorded profile to show\n"
-                    "  hint: GPUCHAR_PROFILES names a folder of them\n");
-    if (r->arguments.json) fprintf(stderr, "quick_char: nothing to write to %s\n", r->arguments.json);
+    show_recorded(r);
 }
 
-/* Everything else (a wrong device string, a lost GPU) is an error of its own. */
+/*
+ * No driver, none that works, or none that shows a GPU. Everything else (a wrong device string, a GPU that is held by
+ * others or lost) is an error of its own. A driver that is there and does not start fails in its first two calls.
+ */
 static bool means_no_gpu(gpuchar_status status) {
-    return status == GPUCHAR_E_NO_DRIVER || status == GPUCHAR_E_NO_DEVICE || status == GPUCHAR_E_DRIVER_TOO_OLD;
+    const char *call = gpuchar_last_error()->call;
+    bool starting = strcmp(call, "cuInit") == 0 || strcmp(call, "cuDriverGetVersion") == 0;
+    return status == GPUCHAR_E_NO_DRIVER || status == GPUCHAR_E_NO_DEVICE || status == GPUCHAR_E_DRIVER_TOO_OLD ||
+           status == GPUCHAR_E_SYMBOL_MISSING || (status == GPUCHAR_E_CUDA && starting);
 }
 
 static void run_live(run *r) {
@@ -247,7 +315,7 @@ static void run_live(run *r) {
         /* What is not readable as a device is a typing error; a device that is not there is not. */
         r->worst = status == GPUCHAR_E_INVALID_ARGUMENT ? EXIT_USAGE : EXIT_EXPERIMENT;
     } else {
-        run_all(r);
+        run_and_keep(r);
     }
 }
 
@@ -284,7 +352,7 @@ static void run_with_runtime(run *r) {
     }
     bench_step("runtime_open", begin);
     if (r->arguments.profile) {
-        run_recorded(r, r->arguments.profile);
+        if (open_recorded(r, r->arguments.profile)) run_and_keep(r);
     } else {
         run_live(r);
     }

@@ -12,7 +12,7 @@ void print_help(FILE *to) {
           "  --only LIST     experiments by name, separated by commas\n"
           "  --json FILE     write all results as one JSON document (\"-\": standard output)\n"
           "  --profile FILE  answer from a recorded profile instead of a GPU\n"
-          "  --require-gpu   exit with 3 when there is no usable GPU\n"
+          "  --require-gpu   exit with 3 when there is no usable GPU; excludes an architecture as --device\n"
           "  --list          list the experiments\n"
           "  --cache DIR     keep compiled kernels in this folder\n"
           "  --bench         print what the run itself cost, as \"key: value\" lines\n"
@@ -78,6 +78,9 @@ arguments parse_arguments(int count, char **words) {
             continue;
         }
         end_with_usage("unknown option ", words[i]);
+    }
+    if (a.require_gpu && a.device && strncmp(a.device, "sm_", 3) == 0) {
+        end_with_usage("--require-gpu wants a GPU, but this --device compiles only: ", a.device);
     }
     if (a.profile && (a.device || a.require_gpu)) {
         end_with_usage("--profile measures nothing: it excludes --device and --require-gpu", "");

@@ -31,7 +31,12 @@ void print_help(FILE *to);
 bool is_selected(const arguments *given, const char *experiment);
 
 /* show.c */
+/* The library's last failure, and what it befell. */
 void complain(const char *what);
+/* The same where the failure is that there is nothing to measure. */
+void complain_of_gpu(void);
+/* Text from elsewhere, its control characters as '?'. */
+void put_text(FILE *to, const char *text);
 /* A gpuchar_progress_function: a bar, for terminals. */
 void show_progress(void *user, const char *step, double done);
 void clear_progress(void);

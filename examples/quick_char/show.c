@@ -6,13 +6,42 @@
 
 static bool bar_drawn;
 
+/* Names of devices and files come from anywhere, and a terminal obeys control characters: ASCII's, and those of two
+ * bytes in UTF-8 (0xc2, then 0x80 to 0x9f). */
+void put_text(FILE *to, const char *text) {
+    for (const unsigned char *at = (const unsigned char *)text; *at; ++at) {
+        bool wide = at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0;
+        putc(wide || *at < 0x20 || *at == 0x7f ? '?' : *at, to);
+        at += wide;
+    }
+}
+
+static void put_hint(const gpuchar_error *error) {
+    if (!error->hint[0]) return;
+    fputs("  hint: ", stderr);
+    put_text(stderr, error->hint);
+    putc('\n', stderr);
+}
+
 void complain(const char *what) {
     const gpuchar_error *error = gpuchar_last_error();
     clear_progress();
-    fprintf(stderr, "quick_char: %s: %s [%s%s%s]\n", what, error->message, gpuchar_status_name(error->status),
-            error->native_name[0] ? ", " : "", error->native_name);
-    if (error->hint[0]) fprintf(stderr, "  hint: %s\n", error->hint);
+    fputs("quick_char: ", stderr);
+    put_text(stderr, what);
+    fputs(": ", stderr);
+    put_text(stderr, error->message);
+    fprintf(stderr, " [%s%s%s]\n", gpuchar_status_name(error->status), error->native_name[0] ? ", " : "",
+            error->native_name);
+    put_hint(error);
     if (error->log[0]) fprintf(stderr, "%s\n", error->log);
+}
+
+void complain_of_gpu(void) {
+    const gpuchar_error *error = gpuchar_last_error();
+    fputs("quick_char: no GPU to measure: ", stderr);
+    put_text(stderr, error->message);
+    putc('\n', stderr);
+    put_hint(error);
 }
 
 void show_progress(void *user, const char *step, double done) {
@@ -48,11 +77,13 @@ static const char *on_off(uint32_t value, bool known) {
 
 void print_device(const gpuchar_device_info *info) {
     uint32_t known = info->known;
-    printf("%s  sm_%u  %u SMs  %.1f GiB  L2 %.1f MiB\n", info->name, info->architecture, info->sm_count,
+    put_text(stdout, info->name);
+    printf("  sm_%u  %u SMs  %.1f GiB  L2 %.1f MiB\n  ", info->architecture, info->sm_count,
            (double)info->memory_bytes / (1 << 30), (double)info->l2_bytes / (1 << 20));
-    printf("  %s  driver %s (CUDA %u.%u)\n", info->uuid,
-           known & GPUCHAR_DEVICE_DRIVER_NAME ? info->driver_name : "unknown", info->driver_version / 1000,
-           info->driver_version % 1000 / 10);
+    put_text(stdout, info->uuid);
+    printf("  driver ");
+    put_text(stdout, known & GPUCHAR_DEVICE_DRIVER_NAME ? info->driver_name : "unknown");
+    printf(" (CUDA %u.%u)\n", info->driver_version / 1000, info->driver_version % 1000 / 10);
     print_clock("SM clock: current", info->current_sm_clock_hz, known & GPUCHAR_DEVICE_CURRENT_SM_CLOCK);
     print_clock("application", info->application_sm_clock_hz, known & GPUCHAR_DEVICE_APPLICATION_SM_CLOCK);
     print_clock("maximum", info->max_sm_clock_hz, known & GPUCHAR_DEVICE_MAX_SM_CLOCK);
@@ -60,7 +91,7 @@ void print_device(const gpuchar_device_info *info) {
     printf("\n  ECC %s  MIG %s  power limit ", on_off(info->ecc_enabled, known & GPUCHAR_DEVICE_ECC),
            on_off(info->mig_enabled, known & GPUCHAR_DEVICE_MIG));
     if (known & GPUCHAR_DEVICE_POWER_LIMIT) {
-        printf("%.0f W\n", info->power_limit_watts);
+        printf("%.6g W\n", info->power_limit_watts);
     } else {
         printf("unknown\n");
     }

@@ -122,7 +122,8 @@ GPUCHAR_API void gpuchar_divergence_sweep_result_free(gpuchar_divergence_sweep_r
 
 /*
  * Measures T(k), the cycles of a region in which one warp splits into k paths of equal work, for each k asked, and
- * fits T(k) = s k + c. One kernel with 32 paths and a lane map given at run time serves every k. Source: "Characterizing
+ * fits T(k) = s k + c. A part of a recorded sweep is answered with numbers of that part only: what was of the whole call
+ * (sm_clock_hz, launches_ns, counters_ns, call_ns, device_memory_bytes) is unknown there, 0. One kernel with 32 paths and a lane map given at run time serves every k. Source: "Characterizing
  * Warp Divergence from Pascal to Blackwell", sections III and IV. Since 0.1.
  * GPUCHAR_CAVEAT: not proved, unstable, throttled or compile-only (evidence.flags, evidence.proof_status).
  * Options that contradict each other, so that one of them would be ignored, are E_INVALID_ARGUMENT.

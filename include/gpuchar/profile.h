@@ -20,7 +20,8 @@ typedef struct gpuchar_profile gpuchar_profile;
 GPUCHAR_API gpuchar_status gpuchar_profile_create(gpuchar_session *session, gpuchar_profile **profile);
 /*
  * Reads a document. Results of experiments that this library does not know are kept and saved again.
- * Errors: E_INVALID_ARGUMENT, E_IO, E_FORMAT, E_OUT_OF_MEMORY.
+ * Errors: E_INVALID_ARGUMENT, E_IO, E_FORMAT (also a number that no measurement can give; the message names the field),
+ * E_OUT_OF_MEMORY.
  */
 GPUCHAR_API gpuchar_status gpuchar_profile_load(const char *path, gpuchar_profile **profile);
 /* NULL is allowed. */

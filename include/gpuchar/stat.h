@@ -59,8 +59,9 @@ enum {
 typedef struct gpuchar_evidence {
     uint64_t intended_count;        /* what the kernel's author meant to be there */
     uint64_t decoded_count;         /* what the machine code holds */
-    uint64_t executed_count;        /* what the hardware counters saw */
-    uint64_t scaffold_count;        /* other instructions in the timed region: loop control, dispatch, padding */
+    uint64_t executed_count;        /* derived: what the hardware counters saw, less scaffold_count */
+    uint64_t scaffold_count;        /* other instructions that the loops around them execute: control, padding. What
+                                       stands outside of the loops (dispatch, padding) is proved and not counted */
     double sm_clock_hz;             /* mean SM clock while measuring: elapsed clock64 / elapsed globaltimer */
     char mnemonic[32];              /* of the instruction under test as found in the machine code, "FFMA" */
     gpuchar_status proof_status;    /* GPUCHAR_OK: proved; else why not */

@@ -98,6 +98,7 @@ static gpuchar_status fail(gpuchar_status status, gc_native native, const char *
     }
     char message[MESSAGE_BYTES], name[NAME_BYTES], call[CALL_BYTES];
     gc_format_fixed(message, sizeof message, format, arguments);
+    gc_text_clean(message); /* documents, file names and other libraries are quoted here */
     copy_text(name, sizeof name, native.name);
     copy_text(call, sizeof call, native.call);
 
@@ -156,6 +157,7 @@ void gc_hint(const char *format, ...) {
     va_start(arguments, format);
     gc_format_fixed(hint, sizeof hint, format, arguments);
     va_end(arguments);
+    gc_text_clean(hint);
     memcpy(current.hint, hint, sizeof hint);
 }
 

@@ -4,6 +4,7 @@
 #include "core/util.h"
 
 #include <gpuchar/runtime.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,35 @@ void gc_format_fixed(char *buffer, size_t capacity, const char *format, va_list 
         }
         memcpy(buffer + cut, ellipsis, sizeof ellipsis);
     }
+}
+
+void gc_text_clean(char *text) {
+    for (unsigned char *at = (unsigned char *)text; *at; at++) {
+        if (at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0) {
+            *at++ = '?';
+            *at = '?';
+        } else if (*at < 0x20 || *at == 0x7f) {
+            *at = '?';
+        }
+    }
+}
+
+gc_number gc_number_text(double value, int decimals, int most) {
+    gc_number number = {"-"};
+    char text[512]; /* the largest double has 309 digits before its point */
+    if (!isfinite(value)) {
+        return number;
+    }
+    int length = snprintf(text, sizeof text, "%.*f", decimals, value);
+    if (length > most) {
+        /* A sign, a point and "e+308" take seven characters; one digit alone has no point, a double no more than 17. */
+        int digits = most > 8 ? most - 7 : 1;
+        length = snprintf(text, sizeof text, "%.*g", digits < 17 ? digits : 17, value);
+    }
+    if (length > 0 && (size_t)length < sizeof number.text) {
+        memcpy(number.text, text, (size_t)length + 1);
+    }
+    return number;
 }
 
 static bool text_reserve(gc_text *text, size_t extra) {

@@ -24,6 +24,16 @@ double gc_random_unit(gc_random *random);                    /* [0, 1) */
 void gc_format_fixed(char *buffer, size_t capacity, const char *format, va_list arguments)
     __attribute__((format(printf, 3, 0)));
 
+/* Replaces control characters by '?', those of UTF-8 (U+0080 to U+009F) too: a terminal obeys them. */
+void gc_text_clean(char *text);
+
+/* A number for people, of at most `most` (7 to 31) characters: `decimals` places, fewer digits where these are too many;
+ * "-" for what is not finite. */
+typedef struct gc_number {
+    char text[32];
+} gc_number;
+gc_number gc_number_text(double value, int decimals, int most);
+
 /* A growing text. After a failed allocation `failed` is set and the rest is ignored. */
 typedef struct gc_text {
     char *data; /* NUL-terminated once something was added */

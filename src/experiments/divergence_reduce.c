@@ -60,6 +60,32 @@ static void derive_paths(gpuchar_divergence_sweep_result *result) {
     result->known |= GPUCHAR_DIVERGENCE_TIMED;
 }
 
+/* What the points' counters say, against the machine code. The loops' own scaffold is known from there. */
+void gc_divergence_recount(gpuchar_divergence_sweep_result *result) {
+    gpuchar_evidence *evidence = &result->evidence;
+    bool proved = (evidence->flags & GPUCHAR_FLAG_PROVED) != 0, agree = proved;
+    uint64_t executed = 0;
+    evidence->flags &= ~(uint32_t)GPUCHAR_FLAG_COUNTED;
+    evidence->known &= ~(uint32_t)GPUCHAR_EVIDENCE_EXECUTED;
+    evidence->executed_count = 0;
+    if (evidence->counters_status != GPUCHAR_OK) return;
+    for (size_t i = 0; i < result->point_count; ++i) {
+        const gpuchar_divergence_point *point = &result->points[i];
+        if (!(point->known & GPUCHAR_DIVERGENCE_POINT_COUNTERS)) {
+            evidence->counters_status = GPUCHAR_E_NOT_RECORDED;
+            return;
+        }
+        if (point->executed_count > executed) executed = point->executed_count;
+        if (!(point->known & GPUCHAR_DIVERGENCE_POINT_EXPECTED) || point->executed_count != point->expected_count) {
+            agree = false;
+        }
+    }
+    if (agree) evidence->flags |= GPUCHAR_FLAG_COUNTED;
+    if (proved && !(evidence->known & GPUCHAR_EVIDENCE_DECODED)) return;
+    evidence->executed_count = executed > evidence->scaffold_count ? executed - evidence->scaffold_count : 0;
+    evidence->known |= GPUCHAR_EVIDENCE_EXECUTED;
+}
+
 static void derive_point(gpuchar_divergence_sweep_result *result, gpuchar_divergence_point *point) {
     point->ratio = point->cycles.median / result->path_mean_cycles;
     point->known |= GPUCHAR_DIVERGENCE_POINT_RATIO;

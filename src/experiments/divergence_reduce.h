@@ -21,6 +21,9 @@ void gc_divergence_summarize(const double *path_cycles, const double *point_cycl
 /* Fits, ratios, flatness and the flags UNSTABLE and OFF_LAW, from the summaries in `result`. */
 void gc_divergence_derive(gpuchar_divergence_sweep_result *result);
 
+/* The evidence's executed_count, COUNTED and, when a point's counters are missing, counters_status, from the points in `result`. */
+void gc_divergence_recount(gpuchar_divergence_sweep_result *result);
+
 /* Bounds of the flags: a spread (mad / median) above it is UNSTABLE; a point further than it from k times the mean path, paths
  * further than it apart, or r2 below it, are OFF_LAW. */
 #define GC_DIVERGENCE_SPREAD 1e-3

@@ -1,7 +1,8 @@
-#include <experiments/divergence_reduce.h>
 #include <experiments/divergence_tables.h>
 #include <experiments/evidence.h>
+#include <math.h>
 #include <schema/table.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- fields ---- */
@@ -102,42 +103,71 @@ void gc_divergence_sweep_free(void *raw) {
 
 /* ---- text ---- */
 
+/* Results come from files and from callers too: no number is taken for finite, positive or known. */
+
+/* A spread of any size in seven characters. */
+static gc_number spread_number(double spread) {
+    gc_number number = {"-"};
+    if (isfinite(spread) && snprintf(number.text, sizeof number.text, "%.1e", spread) > 7) {
+        snprintf(number.text, sizeof number.text, "%.0e", spread);
+    }
+    return number;
+}
+
+static void text_cycles(const gpuchar_divergence_point *point, gc_text *text) {
+    const gpuchar_stat *cycles = &point->cycles;
+    bool timed = cycles->samples != 0, related = (point->known & GPUCHAR_DIVERGENCE_POINT_RATIO) != 0;
+    gc_text_add(text, "  %10s  %10s  %7s  %9s", gc_number_text(timed ? cycles->median : NAN, 0, 10).text,
+                gc_number_text(related ? point->ratio : NAN, 4, 10).text,
+                spread_number(timed ? cycles->mad / cycles->median : NAN).text,
+                gc_number_text(timed ? (double)cycles->outliers : NAN, 0, 9).text);
+}
+
 static void text_points(const gpuchar_divergence_sweep_result *result, gc_text *text) {
     gc_text_add(text, "    k      cycles   k=1 paths   spread   outliers   threads/instr   ideal 32/k\n");
     for (size_t i = 0; i < result->point_count; ++i) {
         const gpuchar_divergence_point *point = &result->points[i];
-        const gpuchar_stat *cycles = &point->cycles;
-        gc_text_add(text, "  %3u  %10.0f  %10.4f  %7.1e  %9u", point->ways, cycles->median, point->ratio,
-                    cycles->median > 0 ? cycles->mad / cycles->median : 0, cycles->outliers);
-        if (point->known & GPUCHAR_DIVERGENCE_POINT_COUNTERS) {
-            gc_text_add(text, "  %14.4f", point->efficiency);
-        } else {
-            gc_text_add(text, "  %14s", "-");
-        }
-        gc_text_add(text, "  %11.4f\n", 32.0 / point->ways);
+        bool counted = (point->known & GPUCHAR_DIVERGENCE_POINT_COUNTERS) != 0;
+        gc_text_add(text, "  %3u", point->ways);
+        text_cycles(point, text);
+        gc_text_add(text, "  %14s  %11s\n", gc_number_text(counted ? point->efficiency : NAN, 4, 14).text,
+                    gc_number_text(point->ways ? 32.0 / point->ways : NAN, 4, 11).text);
     }
 }
 
+/* A number inside a line, of any size but not of any length. */
+static gc_number inline_number(double value, int decimals) {
+    return gc_number_text(value, decimals, 16);
+}
+
+static void text_fit(const gpuchar_divergence_sweep_result *result, gc_text *text) {
+    bool related = (result->known & GPUCHAR_DIVERGENCE_INTERCEPT) != 0;
+    if (!result->slope.points) return;
+    gc_text_add(text, "T(k) = s k + c: s = %s cycles per path, c = %s cycles (%s %% of s), R2 = %s\n",
+                inline_number(result->slope.value, 1).text, inline_number(result->intercept.value, 1).text,
+                inline_number(related ? 100 * result->intercept_ratio : NAN, 3).text,
+                inline_number(result->slope.r2, 8).text);
+}
+
 static void text_laws(const gpuchar_divergence_sweep_result *result, gc_text *text) {
-    if (result->slope.points) {
-        gc_text_add(text, "T(k) = s k + c: s = %.1f cycles per path, c = %.1f cycles (%.3f %% of s), R2 = %.8f\n",
-                    result->slope.value, result->intercept.value, 100 * result->intercept_ratio, result->slope.r2);
-    }
-    gc_text_add(text, "one path alone: %.1f cycles (mean of 32 paths, flat within %.3f %%)", result->path_mean_cycles,
-                100 * result->flatness);
+    double mean = result->path_mean_cycles;
+    text_fit(result, text);
+    gc_text_add(text, "one path alone: %s cycles (mean of 32 paths, flat within %s %%)", inline_number(mean, 1).text,
+                inline_number(100 * result->flatness, 3).text);
     if (result->known & GPUCHAR_DIVERGENCE_RATIO32) {
-        gc_text_add(text, "; T(32) / one path = %.4f", result->ratio_32);
+        gc_text_add(text, "; T(32) / one path = %s", inline_number(result->ratio_32, 4).text);
     }
     gc_text_add(text, "\n");
     if (result->known & GPUCHAR_DIVERGENCE_DECODED) {
         gc_text_add(text,
-                    "one iteration: %llu instructions, %llu cycles by the assembler's stall counts, %.2f measured\n",
+                    "one iteration: %llu instructions, %llu cycles by the assembler's stall counts, %s measured\n",
                     (unsigned long long)result->loop_instructions, (unsigned long long)result->loop_stall_cycles,
-                    result->path_mean_cycles / result->iterations);
+                    inline_number(result->iterations ? mean / result->iterations : NAN, 2).text);
     }
     if (result->known & GPUCHAR_DIVERGENCE_VALIDATED) {
-        gc_text_add(text, "kernels of known divergence: convergent %.4f, 2-way %.4f, 32-way %.4f threads/instruction\n",
-                    result->validation_convergent, result->validation_two_way, result->validation_full);
+        gc_text_add(text, "kernels of known divergence: convergent %s, 2-way %s, 32-way %s threads/instruction\n",
+                    inline_number(result->validation_convergent, 4).text,
+                    inline_number(result->validation_two_way, 4).text, inline_number(result->validation_full, 4).text);
     }
 }
 
@@ -148,110 +178,4 @@ void gc_divergence_sweep_text(const void *raw, gc_text *text) {
         text_laws(result, text);
     }
     gc_evidence_text(&result->evidence, text);
-}
-
-/* ---- recorded answers ---- */
-
-static bool differs(uint32_t asked, uint32_t recorded) {
-    return asked != 0 && asked != recorded;
-}
-
-/* Whether the samples of all points are there; a file may say anything. */
-static bool has_samples(const gpuchar_divergence_sweep_result *recorded) {
-    size_t launches = recorded->launches;
-    if (launches == 0 || recorded->point_count > recorded->sample_count / launches) return false;
-    for (size_t i = 0; i < recorded->point_count; ++i) {
-        if (recorded->points[i].sample_offset > recorded->sample_count - launches) return false;
-    }
-    return recorded->point_count > 0;
-}
-
-static const char *compare(const gpuchar_divergence_sweep_options *asked,
-                           const gpuchar_divergence_sweep_result *recorded) {
-    if (differs(asked->kind, recorded->kind)) return "kind";
-    if (differs(asked->lane_map, recorded->lane_map)) return "lane_map";
-    if (asked->lane_map == GPUCHAR_LANES_GIVEN) return "lanes";
-    if (differs(asked->body, recorded->body)) return "body";
-    if (differs(asked->iterations, recorded->iterations)) return "iterations";
-    if (differs(asked->launches, recorded->launches)) return "launches";
-    if (differs(asked->seed, recorded->seed)) return "seed";
-    if (asked->ways_count > 32) return "ways_count";
-    if (asked->keep_samples && !has_samples(recorded)) return "keep_samples";
-    bool counted = (recorded->evidence.flags & GPUCHAR_FLAG_COUNTED) != 0;
-    bool proved = (recorded->evidence.flags & GPUCHAR_FLAG_PROVED) != 0;
-    if (asked->counters == GPUCHAR_COUNTERS_REQUIRED && !counted) return "counters";
-    if ((asked->require & GPUCHAR_REQUIRE_COUNTED) && !counted) return "require";
-    if ((asked->require & GPUCHAR_REQUIRE_PROVED) && !proved) return "require";
-    const uint32_t unsteady = GPUCHAR_FLAG_THROTTLED | GPUCHAR_FLAG_UNSTABLE | GPUCHAR_FLAG_OFF_LAW;
-    if ((asked->require & GPUCHAR_REQUIRE_STABLE) && (recorded->evidence.flags & unsteady)) return "require";
-    return NULL;
-}
-
-static const gpuchar_divergence_point *find_point(const gpuchar_divergence_sweep_result *recorded, uint32_t ways) {
-    for (size_t i = 0; i < recorded->point_count; ++i) {
-        if (recorded->points[i].ways == ways) return &recorded->points[i];
-    }
-    return NULL;
-}
-
-/* Copies one recorded point and, when kept, its samples, behind what the answer holds already. */
-static void copy_point(const gpuchar_divergence_sweep_options *asked, const gpuchar_divergence_sweep_result *recorded,
-                       const gpuchar_divergence_point *point, gpuchar_divergence_sweep_result *answer) {
-    gpuchar_divergence_point *made = &answer->points[answer->point_count++];
-    *made = *point;
-    made->known &= ~(uint32_t)GPUCHAR_DIVERGENCE_POINT_PREDICTED;
-    made->predicted_cycles = 0;
-    made->sample_offset = 0;
-    /* A document can hold any offset: no sum that wraps around. */
-    if (!asked->keep_samples || recorded->launches > recorded->sample_count) return;
-    if (point->sample_offset > recorded->sample_count - recorded->launches) return;
-    made->sample_offset = answer->sample_count;
-    memcpy(answer->samples + answer->sample_count, recorded->samples + point->sample_offset,
-           recorded->launches * sizeof answer->samples[0]);
-    answer->sample_count += recorded->launches;
-}
-
-/* Only what was derived from the points changes with a subset of them. */
-static void rederive(gpuchar_divergence_sweep_result *answer) {
-    const uint32_t derived = GPUCHAR_DIVERGENCE_RATIO32 | GPUCHAR_DIVERGENCE_INTERCEPT;
-    memset(&answer->slope, 0, sizeof answer->slope);
-    memset(&answer->intercept, 0, sizeof answer->intercept);
-    answer->slope_robust = 0;
-    answer->ratio_32 = 0;
-    answer->intercept_ratio = 0;
-    answer->known &= ~derived;
-    if (answer->known & GPUCHAR_DIVERGENCE_TIMED) gc_divergence_derive(answer);
-}
-
-const char *gc_divergence_sweep_answer(const void *options, const void *recorded_result, void *result) {
-    const gpuchar_divergence_sweep_options *asked = options;
-    const gpuchar_divergence_sweep_result *recorded = recorded_result;
-    gpuchar_divergence_sweep_result *answer = result;
-    const char *differing = compare(asked, recorded);
-    if (differing) return differing;
-    for (uint32_t i = 0; i < asked->ways_count; ++i) {
-        if (!find_point(recorded, asked->ways[i])) return "ways";
-    }
-    size_t count = asked->ways_count ? asked->ways_count : recorded->point_count;
-    gpuchar_divergence_point *points = calloc(count ? count : 1, sizeof *points);
-    double *samples = asked->keep_samples ? calloc(count ? count : 1, recorded->launches * sizeof *samples) : NULL;
-    if (!points || (asked->keep_samples && !samples)) {
-        free(points);
-        free(samples);
-        return "(out of memory)";
-    }
-    size_t size = answer->struct_size;
-    *answer = *recorded;
-    answer->struct_size = size;
-    answer->points = points;
-    answer->samples = samples;
-    answer->point_count = 0;
-    answer->sample_count = 0;
-    for (size_t i = 0; i < count; ++i) {
-        const gpuchar_divergence_point *point =
-            asked->ways_count ? find_point(recorded, asked->ways[i]) : &recorded->points[i];
-        copy_point(asked, recorded, point, answer);
-    }
-    rederive(answer);
-    return NULL;
 }

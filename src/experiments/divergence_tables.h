@@ -1,4 +1,4 @@
-/* The divergence sweep's result as fields, as text and as a recorded answer. */
+/* The divergence sweep's result as fields, as text and as a recorded answer (divergence_recorded.c). */
 #ifndef GC_EXPERIMENTS_DIVERGENCE_TABLES_H
 #define GC_EXPERIMENTS_DIVERGENCE_TABLES_H
 

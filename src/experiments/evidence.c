@@ -1,5 +1,6 @@
 #include <core/error.h>
 #include <experiments/evidence.h>
+#include <string.h>
 
 /* A caller who does not ask for counters must still learn of these. */
 static bool never_swallowed(gpuchar_status status) {
@@ -59,6 +60,39 @@ gpuchar_status gc_evidence_settle(const gpuchar_evidence *evidence, uint32_t req
     return (evidence->flags & doubts) || disagree ? GPUCHAR_CAVEAT : GPUCHAR_OK;
 }
 
+static void text_proof(const gpuchar_evidence *evidence, gc_text *text) {
+    char mnemonic[sizeof evidence->mnemonic];
+    if (!(evidence->flags & GPUCHAR_FLAG_PROVED)) {
+        gc_text_add(text, "machine code: not proved (%s)\n", gpuchar_status_text(evidence->proof_status));
+        return;
+    }
+    gc_text_add(text, "machine code: proved for sm_%u", evidence->arch);
+    if (evidence->known & GPUCHAR_EVIDENCE_DECODED) {
+        memcpy(mnemonic, evidence->mnemonic, sizeof mnemonic);
+        mnemonic[sizeof mnemonic - 1] = 0;
+        gc_text_clean(mnemonic);
+        gc_text_add(text, ", %llu %s as intended, %llu others in their loops",
+                    (unsigned long long)evidence->decoded_count, mnemonic,
+                    (unsigned long long)evidence->scaffold_count);
+    }
+    gc_text_add(text, "\n");
+}
+
+static void text_counters(const gpuchar_evidence *evidence, gc_text *text) {
+    bool agree = (evidence->flags & GPUCHAR_FLAG_COUNTED) != 0;
+    if (!agree && evidence->counters_status != GPUCHAR_OK) {
+        gc_text_add(text, "counters:     none (%s)\n", gpuchar_status_text(evidence->counters_status));
+        return;
+    }
+    gc_text_add(text, "counters:     %s", agree ? "agree" : "disagree");
+    if (evidence->known & GPUCHAR_EVIDENCE_EXECUTED) {
+        gc_text_add(text, ", %llu executed", (unsigned long long)evidence->executed_count);
+        if (!agree) gc_text_add(text, " instead of %llu", (unsigned long long)evidence->intended_count);
+    }
+    if (agree) gc_text_add(text, ", %u passes", evidence->counter_passes);
+    gc_text_add(text, "\n");
+}
+
 void gc_evidence_text(const gpuchar_evidence *evidence, gc_text *text) {
     static const struct {
         uint32_t flag;
@@ -66,26 +100,11 @@ void gc_evidence_text(const gpuchar_evidence *evidence, gc_text *text) {
     } words[] = {{GPUCHAR_FLAG_EMULATED, "emulated"},          {GPUCHAR_FLAG_THROTTLED, "throttled"},
                  {GPUCHAR_FLAG_UNSTABLE, "unstable"},          {GPUCHAR_FLAG_OFF_LAW, "off the fitted law"},
                  {GPUCHAR_FLAG_COMPILE_ONLY, "compiled only"}, {GPUCHAR_FLAG_RECORDED, "recorded"}};
-    gc_text_add(text, "machine code: ");
-    if (evidence->flags & GPUCHAR_FLAG_PROVED) {
-        gc_text_add(text, "proved for sm_%u, %llu %s as intended, %llu others around them\n", evidence->arch,
-                    (unsigned long long)evidence->decoded_count, evidence->mnemonic,
-                    (unsigned long long)evidence->scaffold_count);
-    } else {
-        gc_text_add(text, "not proved (%s)\n", gpuchar_status_text(evidence->proof_status));
-    }
-    gc_text_add(text, "counters:     ");
-    if (evidence->flags & GPUCHAR_FLAG_COUNTED) {
-        gc_text_add(text, "agree, %llu executed, %u passes\n", (unsigned long long)evidence->executed_count,
-                    evidence->counter_passes);
-    } else if (evidence->counters_status == GPUCHAR_OK) {
-        gc_text_add(text, "disagree, %llu executed instead of %llu\n", (unsigned long long)evidence->executed_count,
-                    (unsigned long long)evidence->intended_count);
-    } else {
-        gc_text_add(text, "none (%s)\n", gpuchar_status_text(evidence->counters_status));
-    }
+    text_proof(evidence, text);
+    text_counters(evidence, text);
     if (evidence->known & GPUCHAR_EVIDENCE_CLOCK) {
-        gc_text_add(text, "SM clock:     %.0f MHz while measuring\n", evidence->sm_clock_hz / 1e6);
+        gc_text_add(text, "SM clock:     %s MHz while measuring\n",
+                    gc_number_text(evidence->sm_clock_hz / 1e6, 0, 12).text);
     }
     for (size_t i = 0; i < GC_COUNT(words); ++i) {
         if (evidence->flags & words[i].flag) gc_text_add(text, "note:         %s\n", words[i].word);

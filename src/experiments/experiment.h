@@ -19,9 +19,15 @@ typedef struct gc_experiment {
     gpuchar_status (*run)(gpuchar_session *session, const void *options, void *result);
     void (*result_free)(void *result);
     void (*text)(const void *result, gc_text *text);
-    /* Recorded sessions: whether `recorded` answers `options`, writing the answer; NULL reason when it does, else the option that differs. */
+    /*
+     * Recorded sessions: whether `recorded` answers `options`, writing the answer; NULL when it does, else the option that
+     * differs, or gc_answer_no_memory. Options all at 0 accept each recording but one that cannot be true: of that, the
+     * field that cannot be. So a profile is checked when it is read.
+     */
     const char *(*answer)(const void *options, const void *recorded, void *result);
 } gc_experiment;
+
+extern const char gc_answer_no_memory[];
 
 /* All of them, NULL-terminated; generated from the files of this folder. */
 extern const gc_experiment *const gc_experiments[];

@@ -3,6 +3,8 @@
 #include <experiments/experiment.h>
 #include <stdlib.h>
 
+const char gc_answer_no_memory[] = "(out of memory)";
+
 /* A recorded session compares what the caller asked for: a field left at 0 accepts what was recorded. Wrong values are refused
  * as on a GPU; that replaces defaults, so it happens on a copy. */
 static gpuchar_status answer(const gc_experiment *experiment, gpuchar_session *session, const void *options,

@@ -246,6 +246,24 @@ gpuchar_status gpuchar_profile_save(const gpuchar_profile *profile, const char *
 
 /* Reading. */
 
+/* Numbers that no measurement can give. Every sound recording answers a call without options. */
+static gpuchar_status check_result(const gc_experiment *experiment, const void *recorded, size_t index) {
+    if (!experiment->answer) {
+        return GPUCHAR_OK;
+    }
+    void *options = calloc(1, experiment->about.options_size_bytes);
+    void *answer = calloc(1, experiment->about.result_size_bytes);
+    const char *wrong = options && answer ? experiment->answer(options, recorded, answer) : gc_answer_no_memory;
+    gc_profile_result_free(experiment, answer);
+    free(options);
+    if (wrong == gc_answer_no_memory) {
+        return gc_fail_memory(experiment->about.result_size_bytes);
+    }
+    return wrong ? gc_fail(GPUCHAR_E_FORMAT, "%s[%zu].%s: the value is outside of what it can be",
+                           experiment->about.name, index, wrong)
+                 : GPUCHAR_OK;
+}
+
 static gpuchar_status check_list(const char *name, const json_t *list) {
     const gc_experiment *experiment = gc_profile_experiment(name);
     if (!json_is_array(list)) {
@@ -254,6 +272,9 @@ static gpuchar_status check_list(const char *name, const json_t *list) {
     for (size_t i = 0; experiment && i < json_array_size(list); i++) {
         void *result = NULL;
         gpuchar_status status = gc_profile_result_read(experiment, json_array_get(list, i), &result);
+        if (!status) {
+            status = check_result(experiment, result, i);
+        }
         gc_profile_result_free(experiment, result);
         if (status) {
             return status;

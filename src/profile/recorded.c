@@ -52,6 +52,9 @@ static gpuchar_status search(const gc_experiment *experiment, const json_t *list
         }
         const char *differs = experiment->answer(options, recorded, result);
         gc_profile_result_free(experiment, recorded);
+        if (differs == gc_answer_no_memory) {
+            return gc_fail_memory(experiment->about.result_size_bytes);
+        }
         if (!differs) {
             *option = NULL;
             return mark_recorded(experiment, result);

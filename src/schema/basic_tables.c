@@ -38,8 +38,10 @@ const gpuchar_schema gc_schema_fit = GC_SCHEMA(gpuchar_fit, fit_fields, 0, (uint
 static const gpuchar_field evidence_fields[] = {
     EVIDENCE(intended_count, U64, "instructions", "warp instructions meant to be in the timed region"),
     EVIDENCE_KNOWN(decoded_count, U64, "instructions", DECODED, "warp instructions the machine code holds"),
-    EVIDENCE_KNOWN(executed_count, U64, "instructions", EXECUTED, "warp instructions the hardware counters saw"),
-    EVIDENCE_KNOWN(scaffold_count, U64, "instructions", DECODED, "other instructions in the timed region"),
+    EVIDENCE_KNOWN(executed_count, U64, "instructions", EXECUTED,
+                   "warp instructions the hardware counters saw, less scaffold_count"),
+    EVIDENCE_KNOWN(scaffold_count, U64, "instructions", DECODED,
+                   "other instructions that the loops around them execute"),
     EVIDENCE_KNOWN(sm_clock_hz, F64, "Hz", CLOCK, "mean SM clock while measuring"),
     EVIDENCE_KNOWN(mnemonic, TEXT, "", DECODED, "instruction under test as found in the machine code"),
     EVIDENCE(proof_status, I32, "", "GPUCHAR_OK: the machine code is proved; else why not"),

@@ -22,6 +22,15 @@ static _Thread_local CUcontext stack[64];
 static _Thread_local int depth;
 static _Thread_local CUstreamCaptureMode capture_mode;
 
+/* For programs, which cannot reach the state. */
+__attribute__((constructor)) static void read_environment(void) {
+    const char *init = getenv("FAKE_CUDA_INIT");
+    if (init) state.init_result = (CUresult)atoi(init);
+    state.missing = getenv("FAKE_CUDA_MISSING");
+    state.fails_name = getenv("FAKE_CUDA_FAILS");
+    state.fails_result = CUDA_ERROR_UNKNOWN;
+}
+
 EXPORT fake_cuda *fake_cuda_state(void) {
     return &state;
 }
@@ -70,6 +79,7 @@ CUresult fake_Init(unsigned int flags) {
     return flags ? CUDA_ERROR_INVALID_VALUE : state.init_result;
 }
 CUresult fake_DriverGetVersion(int *version) {
+    MAY_FAIL("DriverGetVersion")
     *version = state.version;
     return CUDA_SUCCESS;
 }

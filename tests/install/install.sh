@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The library used from outside. usage: install.sh MODE      with these variables set by ctest:
 #   BUILD SOURCE CMAKE GENERATOR MAKE_PROGRAM CC CXX CUDA_INCLUDE JANSSON_ROOT VERSION
-# MODE: package | pkgconfig | subdirectory      exit 77: something outside the library is missing
+# MODE: package | pkgconfig | subdirectory | readme      exit 77: something outside the library is missing
 set -euo pipefail
 mode=$1 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
@@ -58,6 +58,31 @@ case $mode in
     quiet "${configure[@]}" -S "$here/subproject" -B "$work/b" "-DSOURCE=$SOURCE" "-DGPUCHAR_CUDA_INCLUDE_DIR=$CUDA_INCLUDE"
     quiet "$CMAKE" --build "$work/b" --parallel 2
     says "$work/b/sub_gpuchar"; says "$work/b/sub_gpuchar_static"
+    ;;
+  readme) # the README's lines, where an older installation left a second gpuchar.pc
+    command -v pkg-config >/dev/null || { echo "skipped: no pkg-config"; exit 77; }
+    lines=$(sed -nE '/^## Your first program/,/^## /s/^    (cmake|export|cc) /\1 /p' "$SOURCE/README.md")
+    read -ra given <<<"$(grep -oE -- '-D[^ ]+' <<<"$lines" | xargs)"
+    quiet "${configure[@]}" -S "$SOURCE" -B "$work/b" -DCMAKE_INSTALL_LIBDIR=lib64 "${given[@]}" -DGPUCHAR_BUILD_TESTS=OFF \
+      -DGPUCHAR_BUILD_EXAMPLES=OFF "-DGPUCHAR_CUDA_INCLUDE_DIR=$CUDA_INCLUDE"
+    quiet "$CMAKE" --build "$work/b" --parallel 2
+    quiet "$CMAKE" --install "$work/b" --prefix "$work/gpuchar"
+    mkdir -p "$work/gpuchar/lib64/pkgconfig"
+    printf 'Name: gpuchar\nDescription: old\nVersion: 0.0.0\nLibs: -L/nowhere -lgpuchar\n' >"$work/gpuchar/lib64/pkgconfig/gpuchar.pc"
+    cd "$work"; mkdir examples; cp "$SOURCE/examples/first.c" examples
+    HOME=$work; unset PKG_CONFIG_PATH
+    cc() { "$CC" "$@"; }
+    eval "$(grep '^export ' <<<"$lines")"
+    PKG_CONFIG_PATH+=${JANSSON_ROOT:+:$(find "$JANSSON_ROOT" -name pkgconfig -type d | head -n 1)}
+    eval "$(grep '^cc ' <<<"$lines")"
+    [ -x first ] || { echo "the README's lines build no program" >&2; exit 1; }
+    # What it says for machines without a GPU. The call is the README's own.
+    recorded=$(grep -oE 'gpuchar_session_open_recorded\([^`]*' "$SOURCE/README.md" | head -n 1)
+    sed -i "s|gpuchar_session_open(NULL, \"0\", NULL, &session)|${recorded//&/\\&}|" examples/first.c
+    ln -s "$SOURCE/profiles" profiles
+    eval "$(grep '^cc ' <<<"$lines")"
+    out=$(./first) || { echo "the program on a recorded GPU failed" >&2; exit 1; }
+    [ "$(grep -c 'paths: [1-9][0-9]* cycles' <<<"$out")" -gt 5 ] || { echo "the program on a recorded GPU printed: $out" >&2; exit 1; }
     ;;
   *) echo "unknown mode $mode" >&2; exit 2 ;;
 esac

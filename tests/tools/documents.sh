@@ -10,6 +10,7 @@ complain() { echo "FAILED: $*" >&2; bad=1; }
 diff <(sed -n '/^```c$/,/^```$/p' "$source/README.md" | sed '1d;$d') "$source/examples/first.c" ||
   complain "README.md's program and examples/first.c differ"
 [ "$(wc -l <"$source/examples/first.c")" -le 16 ] || complain "examples/first.c is longer than 16 lines"
+grep -qF 'it needs a GPU' "$source/README.md" || complain "README.md does not say that its program needs a GPU"
 rc=0; out=$("$first" 2>&1) || rc=$?
 case $rc in
   0) [ "$(grep -c 'paths: [1-9][0-9]* cycles' <<<"$out")" = 6 ] || complain "first printed: $out" ;;

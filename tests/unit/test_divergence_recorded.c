@@ -7,73 +7,8 @@
 #include <cmocka.h>
 
 #include "unit/finite_walk.h"
+#include "unit/recorded_sweep.h"
 #include "unit/schema_walk.h"
-#include "unit/sweep_helper.h"
-#include "unit/temp_folder.h"
-
-#include <experiments/divergence_reduce.h>
-#include <session/session_internal.h>
-
-#define LAUNCHES 9
-#define POINTS 6
-
-static const uint32_t WAYS[POINTS] = {1, 2, 4, 8, 16, 32};
-
-/* Not quite a line: a fit through a part of it differs from the fit through all. */
-static double law(uint32_t ways) {
-    return 32768.0 * ways + 40 + (ways > 8 ? 16.0 * ways : 0);
-}
-
-/* As measured on a GPU, with every launch kept. */
-static sweep_result new_result(void) {
-    sweep_result result = GPUCHAR_DIVERGENCE_SWEEP_RESULT_INIT;
-    double paths[32 * LAUNCHES], scratch[2 * LAUNCHES];
-    result.kind = GPUCHAR_PATH_FP32;
-    result.lane_map = GPUCHAR_LANES_STRIDED;
-    result.body = 128;
-    result.iterations = 64;
-    result.launches = LAUNCHES;
-    result.seed = 1;
-    result.points = calloc(POINTS, sizeof result.points[0]);
-    result.samples = calloc(POINTS * LAUNCHES, sizeof result.samples[0]);
-    assert_true(result.points && result.samples);
-    result.point_count = POINTS;
-    result.sample_count = POINTS * LAUNCHES;
-    for (size_t i = 0; i < 32 * LAUNCHES; ++i) paths[i] = law(1) + (double)(i % 3);
-    for (size_t i = 0; i < POINTS * LAUNCHES; ++i) result.samples[i] = law(WAYS[i / LAUNCHES]) + (double)(i % 5);
-    for (size_t i = 0; i < POINTS; ++i) {
-        result.points[i].ways = WAYS[i];
-        result.points[i].sample_offset = i * LAUNCHES;
-    }
-    gc_divergence_summarize(paths, result.samples, LAUNCHES, result.kind, scratch, &result);
-    gc_divergence_derive(&result);
-    assert_int_equal(result.evidence.flags, 0);
-    result.evidence.flags = GPUCHAR_FLAG_PROVED | GPUCHAR_FLAG_COUNTED;
-    result.evidence.arch = 90;
-    return result;
-}
-
-/* Saves the result as a profile's only one, frees it, and opens the profile. */
-static gpuchar_session *record(sweep_result *result) {
-    char path[128];
-    gpuchar_session *compile_only = NULL, *session = NULL;
-    gpuchar_profile *profile = NULL;
-    snprintf(path, sizeof path, "%s/profile.json", folder);
-    assert_int_equal(gc_session_new(NULL, GC_SESSION_COMPILE_ONLY, &compile_only), GPUCHAR_OK);
-    assert_int_equal(gpuchar_profile_create(compile_only, &profile), GPUCHAR_OK);
-    assert_int_equal(gpuchar_profile_add(profile, SWEEP_NAME, result), GPUCHAR_OK);
-    assert_int_equal(gpuchar_profile_save(profile, path), GPUCHAR_OK);
-    gpuchar_profile_free(profile);
-    gpuchar_session_close(compile_only);
-    gpuchar_divergence_sweep_result_free(result);
-    assert_int_equal(gpuchar_session_open_recorded(NULL, path, &session), GPUCHAR_OK);
-    return session;
-}
-
-static gpuchar_session *record_new(void) {
-    sweep_result result = new_result();
-    return record(&result);
-}
 
 static void test_defaults(void **state) {
     (void)state;
@@ -128,6 +63,96 @@ static void test_subset(void **state) {
     gpuchar_session_close(session);
 }
 
+static gpuchar_status run_part(gpuchar_session *session, uint32_t first, uint32_t second, uint32_t require,
+                               sweep_result *result) {
+    sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
+    options.ways_count = second ? 2 : 1;
+    options.ways[0] = first;
+    options.ways[1] = second;
+    options.require = require;
+    return run_sweep(session, &options, result);
+}
+
+/* Counts and clock of a part: of its own largest point, or unknown. */
+static void test_part_counts(void **state) {
+    (void)state;
+    sweep_result whole = new_counted(), result;
+    gpuchar_session *session = record(&whole);
+    assert_int_equal(run_part(session, 2, 8, GPUCHAR_REQUIRE_COUNTED, &result), GPUCHAR_OK);
+    const gpuchar_evidence *evidence = &result.evidence;
+    assert_int_equal(evidence->intended_count, 8 * 64 * 128);
+    assert_int_equal(evidence->decoded_count, 8 * 64 * 128);
+    assert_int_equal(evidence->scaffold_count, 8 * 64 * 3);
+    assert_int_equal(evidence->executed_count, 8 * 64 * 128);
+    assert_int_equal(evidence->known, GPUCHAR_EVIDENCE_DECODED | GPUCHAR_EVIDENCE_EXECUTED);
+    assert_true(evidence->sm_clock_hz == 0 && result.sm_clock_hz.samples == 0);
+    assert_int_equal(result.launches_ns + result.counters_ns + result.call_ns + result.device_memory_bytes, 0);
+    gpuchar_divergence_sweep_result_free(&result);
+    assert_int_equal(run_sweep(session, NULL, &result), GPUCHAR_OK);
+    assert_true(evidence->decoded_count == 32 * 64 * 128 && evidence->sm_clock_hz == 1.98e9);
+    assert_true(result.sm_clock_hz.samples == 9 && result.call_ns == 1000);
+    gpuchar_divergence_sweep_result_free(&result);
+    gpuchar_session_close(session);
+}
+
+/* A recording that does not say what a part had. */
+static void test_part_unknown(void **state) {
+    (void)state;
+    sweep_result whole = new_counted(), result;
+    whole.points[1].known &= ~(uint32_t)GPUCHAR_DIVERGENCE_POINT_COUNTERS;
+    whole.evidence.decoded_count += 1; /* 32 paths cannot share it */
+    gpuchar_session *session = record(&whole);
+    assert_int_equal(run_part(session, 2, 8, GPUCHAR_REQUIRE_COUNTED, &result), GPUCHAR_E_NOT_RECORDED);
+    assert_int_equal(run_part(session, 2, 8, 0, &result), GPUCHAR_OK);
+    assert_int_equal(result.evidence.flags, GPUCHAR_FLAG_PROVED | GPUCHAR_FLAG_RECORDED);
+    assert_int_equal(result.evidence.counters_status, GPUCHAR_E_NOT_RECORDED);
+    assert_int_equal(result.evidence.known, 0);
+    assert_int_equal(result.evidence.decoded_count + result.evidence.executed_count, 0);
+    gpuchar_divergence_sweep_result_free(&result);
+    assert_int_equal(run_part(session, 8, 0, 0, &result), GPUCHAR_OK);
+    assert_int_equal(result.evidence.flags, GPUCHAR_FLAG_PROVED | GPUCHAR_FLAG_COUNTED | GPUCHAR_FLAG_RECORDED);
+    assert_int_equal(result.evidence.known, 0);
+    gpuchar_divergence_sweep_result_free(&result);
+    gpuchar_session_close(session);
+}
+
+/* 32 paths are unsteady, off the law, and counted otherwise than decoded; the other points are as they should be. */
+static void test_part_flags(void **state) {
+    (void)state;
+    const uint32_t unsteady = GPUCHAR_FLAG_UNSTABLE | GPUCHAR_FLAG_OFF_LAW;
+    const uint32_t all = GPUCHAR_REQUIRE_PROVED | GPUCHAR_REQUIRE_COUNTED | GPUCHAR_REQUIRE_STABLE;
+    sweep_result whole = new_counted(), result;
+    whole.points[5].cycles.median *= 1.1;
+    whole.points[5].cycles.flags = GPUCHAR_FLAG_UNSTABLE;
+    whole.points[5].executed_count += 1;
+    whole.evidence.flags = GPUCHAR_FLAG_PROVED | unsteady;
+    gpuchar_session *session = record(&whole);
+    assert_int_equal(run_part(session, 2, 8, all, &result), GPUCHAR_OK);
+    assert_int_equal(result.evidence.flags, GPUCHAR_FLAG_PROVED | GPUCHAR_FLAG_COUNTED | GPUCHAR_FLAG_RECORDED);
+    gpuchar_divergence_sweep_result_free(&result);
+    assert_int_equal(run_part(session, 8, 32, GPUCHAR_REQUIRE_STABLE, &result), GPUCHAR_E_NOT_RECORDED);
+    assert_int_equal(run_part(session, 8, 32, GPUCHAR_REQUIRE_COUNTED, &result), GPUCHAR_E_NOT_RECORDED);
+    assert_int_equal(run_part(session, 8, 32, 0, &result), GPUCHAR_CAVEAT);
+    assert_int_equal(result.evidence.flags, GPUCHAR_FLAG_PROVED | GPUCHAR_FLAG_RECORDED | unsteady);
+    assert_true(result.known & GPUCHAR_DIVERGENCE_RATIO32);
+    assert_int_equal(result.evidence.executed_count, 32 * 64 * 128 + 1);
+    gpuchar_divergence_sweep_result_free(&result);
+    gpuchar_session_close(session);
+}
+
+/* The other way round: the flags of a part that the whole does not have. */
+static void test_part_off_law(void **state) {
+    (void)state;
+    sweep_result whole = new_counted(), result;
+    whole.points[1].cycles.median *= 1.1;
+    gpuchar_session *session = record(&whole);
+    assert_int_equal(run_part(session, 2, 4, GPUCHAR_REQUIRE_STABLE, &result), GPUCHAR_E_NOT_RECORDED);
+    assert_int_equal(run_part(session, 2, 4, 0, &result), GPUCHAR_CAVEAT);
+    assert_true(result.evidence.flags & GPUCHAR_FLAG_OFF_LAW);
+    gpuchar_divergence_sweep_result_free(&result);
+    gpuchar_session_close(session);
+}
+
 static void test_samples(void **state) {
     (void)state;
     gpuchar_session *session = record_new();
@@ -146,24 +171,6 @@ static void test_samples(void **state) {
     }
     gpuchar_divergence_sweep_result_free(&result);
     gpuchar_session_close(session);
-}
-
-/* Offsets that lie, the last one so that a sum of it wraps around: the samples are not recorded, and nothing outside of them is read. */
-static void test_lying_offsets(void **state) {
-    (void)state;
-    static const uint64_t offsets[] = {POINTS * LAUNCHES - LAUNCHES + 1, POINTS * LAUNCHES, UINT64_MAX,
-                                       UINT64_MAX - LAUNCHES + 1};
-    sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
-    options.keep_samples = 1;
-    for (size_t i = 0; i < GC_COUNT(offsets); ++i) {
-        sweep_result lying = new_result(), result;
-        lying.points[2].sample_offset = offsets[i];
-        gpuchar_session *session = record(&lying);
-        assert_int_equal(run_sweep(session, &options, &result), GPUCHAR_E_NOT_RECORDED);
-        assert_non_null(strstr(gpuchar_last_error()->hint, "keep_samples"));
-        gpuchar_divergence_sweep_result_free(&result);
-        gpuchar_session_close(session);
-    }
 }
 
 static void test_equal_options(void **state) {
@@ -322,10 +329,11 @@ static void test_compile_only(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define FOLDER_TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-        FOLDER_TEST(test_defaults),      FOLDER_TEST(test_subset),        FOLDER_TEST(test_samples),
-        FOLDER_TEST(test_lying_offsets), FOLDER_TEST(test_equal_options), FOLDER_TEST(test_not_recorded),
-        FOLDER_TEST(test_required),      FOLDER_TEST(test_compile_only),  FOLDER_TEST(test_caveats_stay),
-        FOLDER_TEST(test_bad_options),
+        FOLDER_TEST(test_defaults),     FOLDER_TEST(test_subset),        FOLDER_TEST(test_part_counts),
+        FOLDER_TEST(test_part_unknown), FOLDER_TEST(test_part_flags),    FOLDER_TEST(test_part_off_law),
+        FOLDER_TEST(test_samples),      FOLDER_TEST(test_equal_options), FOLDER_TEST(test_not_recorded),
+        FOLDER_TEST(test_required),     FOLDER_TEST(test_caveats_stay),  FOLDER_TEST(test_bad_options),
+        FOLDER_TEST(test_compile_only),
 #undef FOLDER_TEST
     };
     return cmocka_run_group_tests(tests, find_archs, NULL);

@@ -51,10 +51,13 @@ static const char *toy_answer(const void *options, const void *recorded, void *r
     const toy_options *wanted = options;
     const toy_result *had = recorded;
     toy_result *toy = result;
-    if (wanted->body != had->body) {
+    if (had->body > 1000) {
+        return "body"; /* nothing has such a body */
+    }
+    if (wanted->body && wanted->body != had->body) {
         return "body";
     }
-    if (wanted->launches != had->launches) {
+    if (wanted->launches && wanted->launches != had->launches) {
         return "launches";
     }
     *toy = *had;
@@ -217,6 +220,7 @@ static void test_bad_documents(void **state) {
         "{\"schema\": 1, \"type\": \"gpuchar_profile\", \"device\": {}, \"results\": {\"toy\": {}}}",
         "{\"schema\": 1, \"type\": \"gpuchar_profile\", \"device\": {}, \"results\": {\"toy\": [1]}}",
         "{\"schema\": 1, \"type\": \"gpuchar_profile\", \"device\": {}, \"results\": {\"toy\": [{\"body\": \"\"}]}}",
+        "{\"schema\": 1, \"type\": \"gpuchar_profile\", \"device\": {}, \"results\": {\"toy\": [{\"body\": 1001}]}}",
     };
     for (size_t i = 0; i < GC_COUNT(bad); i++) {
         write_text(bad[i]);

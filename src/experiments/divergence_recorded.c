@@ -1,0 +1,221 @@
+/* Recorded sweeps: whether one can be true, whether it answers a call, and the answer, of all its points or of a part. */
+#include <experiments/divergence_reduce.h>
+#include <experiments/divergence_tables.h>
+#include <experiments/experiment.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- whether a recording can be true: a file may say anything ---- */
+
+static bool is_amount(double value) {
+    return value >= 0 && value <= 0x1p64;
+}
+
+/* A 64-bit clock counted them, and medians of whole numbers have halves: what lies below would only make ratios overflow. */
+static bool are_cycles(double value) {
+    return value == 0 || (value >= 0.5 && value <= 0x1p64);
+}
+
+static bool is_summary(const gpuchar_stat *stat) {
+    const double amounts[] = {stat->median, stat->mean,     stat->min,      stat->max,
+                              stat->mad,    stat->ci95_low, stat->ci95_high};
+    for (size_t i = 0; i < GC_COUNT(amounts); ++i) {
+        if (!is_amount(amounts[i])) return false;
+    }
+    return stat->cv >= 0 && stat->outliers <= stat->samples;
+}
+
+static const char *find_wrong_point(const gpuchar_divergence_point *point) {
+    if (point->ways < 1 || point->ways > 32) return "points[].ways";
+    if (!is_summary(&point->cycles) || !are_cycles(point->cycles.median)) return "points[].cycles";
+    return is_amount(point->ratio) ? NULL : "points[].ratio";
+}
+
+static const char *find_wrong_number(const gpuchar_divergence_sweep_result *recorded) {
+    for (size_t i = 0; i < GC_COUNT(recorded->paths); ++i) {
+        if (!is_summary(&recorded->paths[i]) || !are_cycles(recorded->paths[i].median)) return "paths[]";
+    }
+    for (size_t i = 0; i < recorded->sample_count; ++i) {
+        if (!are_cycles(recorded->samples[i])) return "samples[]";
+    }
+    if (!is_summary(&recorded->sm_clock_hz)) return "sm_clock_hz";
+    if (!is_amount(recorded->path_mean_cycles)) return "path_mean_cycles";
+    if (!is_amount(recorded->flatness)) return "flatness";
+    if (!is_amount(recorded->ratio_32)) return "ratio_32";
+    if (!is_amount(recorded->intercept_ratio)) return "intercept_ratio";
+    return is_amount(recorded->evidence.sm_clock_hz) ? NULL : "evidence.sm_clock_hz";
+}
+
+/* The field that no sweep can have filled so; NULL when there is none. Kinds, maps and flags of a newer library may appear. */
+static const char *find_wrong(const gpuchar_divergence_sweep_result *recorded) {
+    if (recorded->body < 1) return "body";
+    if (recorded->iterations < 1) return "iterations";
+    if (recorded->launches < 1) return "launches";
+    if (recorded->point_count < 1 || recorded->point_count > 32) return "points";
+    for (size_t i = 0; i < recorded->point_count; ++i) {
+        const char *wrong = find_wrong_point(&recorded->points[i]);
+        if (wrong) return wrong;
+    }
+    return find_wrong_number(recorded);
+}
+
+/* ---- whether it answers ---- */
+
+static bool differs(uint32_t asked, uint32_t recorded) {
+    return asked != 0 && asked != recorded;
+}
+
+/* Whether the samples of all points are there. */
+static bool has_samples(const gpuchar_divergence_sweep_result *recorded) {
+    size_t launches = recorded->launches;
+    if (recorded->point_count > recorded->sample_count / launches) return false;
+    for (size_t i = 0; i < recorded->point_count; ++i) {
+        if (recorded->points[i].sample_offset > recorded->sample_count - launches) return false;
+    }
+    return true;
+}
+
+static const gpuchar_divergence_point *find_point(const gpuchar_divergence_sweep_result *recorded, uint32_t ways) {
+    for (size_t i = 0; i < recorded->point_count; ++i) {
+        if (recorded->points[i].ways == ways) return &recorded->points[i];
+    }
+    return NULL;
+}
+
+static const char *compare(const gpuchar_divergence_sweep_options *asked,
+                           const gpuchar_divergence_sweep_result *recorded) {
+    if (differs(asked->kind, recorded->kind)) return "kind";
+    if (differs(asked->lane_map, recorded->lane_map)) return "lane_map";
+    if (asked->lane_map == GPUCHAR_LANES_GIVEN) return "lanes";
+    if (differs(asked->body, recorded->body)) return "body";
+    if (differs(asked->iterations, recorded->iterations)) return "iterations";
+    if (differs(asked->launches, recorded->launches)) return "launches";
+    if (differs(asked->seed, recorded->seed)) return "seed";
+    if (asked->ways_count > 32) return "ways_count";
+    for (uint32_t i = 0; i < asked->ways_count; ++i) {
+        if (!find_point(recorded, asked->ways[i])) return "ways";
+    }
+    return asked->keep_samples && !has_samples(recorded) ? "keep_samples" : NULL;
+}
+
+/* Of the answer, not of the recording: a part of a sweep can be steady where the whole is not, and the other way round. */
+static const char *find_demand(const gpuchar_divergence_sweep_options *asked, const gpuchar_evidence *evidence) {
+    const uint32_t unsteady = GPUCHAR_FLAG_THROTTLED | GPUCHAR_FLAG_UNSTABLE | GPUCHAR_FLAG_OFF_LAW;
+    bool counted = (evidence->flags & GPUCHAR_FLAG_COUNTED) != 0, proved = (evidence->flags & GPUCHAR_FLAG_PROVED) != 0;
+    if (asked->counters == GPUCHAR_COUNTERS_REQUIRED && !counted) return "counters";
+    if ((asked->require & GPUCHAR_REQUIRE_COUNTED) && !counted) return "require";
+    if ((asked->require & GPUCHAR_REQUIRE_PROVED) && !proved) return "require";
+    return (asked->require & GPUCHAR_REQUIRE_STABLE) && (evidence->flags & unsteady) ? "require" : NULL;
+}
+
+/* ---- the points ---- */
+
+/* Copies one recorded point and, when asked for, its samples, behind what the answer holds already. */
+static void copy_point(const gpuchar_divergence_sweep_result *recorded, const gpuchar_divergence_point *point,
+                       gpuchar_divergence_sweep_result *answer) {
+    gpuchar_divergence_point *made = &answer->points[answer->point_count++];
+    *made = *point;
+    made->sample_offset = answer->sample_count;
+    if (!answer->samples) return;
+    memcpy(answer->samples + answer->sample_count, recorded->samples + point->sample_offset,
+           recorded->launches * sizeof answer->samples[0]);
+    answer->sample_count += recorded->launches;
+}
+
+static bool copy_points(const gpuchar_divergence_sweep_options *asked, const gpuchar_divergence_sweep_result *recorded,
+                        gpuchar_divergence_sweep_result *answer) {
+    size_t count = asked->ways_count ? asked->ways_count : recorded->point_count;
+    answer->points = calloc(count, sizeof answer->points[0]);
+    answer->samples = asked->keep_samples ? calloc(count, recorded->launches * sizeof answer->samples[0]) : NULL;
+    answer->point_count = 0;
+    answer->sample_count = 0;
+    if (!answer->points || (asked->keep_samples && !answer->samples)) {
+        gc_divergence_sweep_free(answer);
+        return false;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        copy_point(recorded, asked->ways_count ? find_point(recorded, asked->ways[i]) : &recorded->points[i], answer);
+    }
+    return true;
+}
+
+/* ---- a part of a sweep: no number in it may belong to points that it does not hold ---- */
+
+static bool is_part(const gpuchar_divergence_sweep_options *asked, const gpuchar_divergence_sweep_result *recorded) {
+    if (asked->ways_count == 0) return false;
+    if (asked->ways_count != recorded->point_count) return true;
+    for (size_t i = 0; i < recorded->point_count; ++i) {
+        if (recorded->points[i].ways != asked->ways[i]) return true;
+    }
+    return false;
+}
+
+/* What the whole sweep had: its fit, its clock, what its call had cost. */
+static void forget_whole(gpuchar_divergence_sweep_result *part) {
+    const uint32_t derived = GPUCHAR_DIVERGENCE_POINT_PREDICTED | GPUCHAR_DIVERGENCE_POINT_RATIO;
+    for (size_t i = 0; i < part->point_count; ++i) {
+        part->points[i].known &= ~derived;
+        part->points[i].predicted_cycles = part->points[i].ratio = 0;
+    }
+    memset(&part->slope, 0, sizeof part->slope);
+    memset(&part->intercept, 0, sizeof part->intercept);
+    memset(&part->sm_clock_hz, 0, sizeof part->sm_clock_hz);
+    part->slope_robust = part->ratio_32 = part->intercept_ratio = 0;
+    part->known &= ~(uint32_t)(GPUCHAR_DIVERGENCE_RATIO32 | GPUCHAR_DIVERGENCE_INTERCEPT);
+    part->launches_ns = part->counters_ns = part->call_ns = part->device_memory_bytes = 0;
+    part->evidence.sm_clock_hz = 0;
+    part->evidence.known &= ~(uint32_t)GPUCHAR_EVIDENCE_CLOCK;
+    part->evidence.flags &= ~(uint32_t)(GPUCHAR_FLAG_UNSTABLE | GPUCHAR_FLAG_OFF_LAW);
+}
+
+static uint32_t most_ways(const gpuchar_divergence_sweep_result *result) {
+    uint32_t most = 1; /* the least that find_wrong lets pass */
+    for (size_t i = 0; i < result->point_count; ++i) {
+        if (result->points[i].ways > most) most = result->points[i].ways;
+    }
+    return most;
+}
+
+/* Counts are those of the point with most paths, and each path has the same: one that does not divide is unknown. */
+static bool scale(uint64_t *count, uint32_t ways, uint32_t recorded_ways) {
+    bool divides = *count % recorded_ways == 0;
+    *count = divides ? *count / recorded_ways * ways : 0;
+    return divides;
+}
+
+static void scale_counts(gpuchar_evidence *evidence, uint32_t ways, uint32_t recorded_ways) {
+    scale(&evidence->intended_count, ways, recorded_ways);
+    bool decoded = scale(&evidence->decoded_count, ways, recorded_ways);
+    bool scaffold = scale(&evidence->scaffold_count, ways, recorded_ways);
+    if (decoded && scaffold) return;
+    evidence->decoded_count = evidence->scaffold_count = 0;
+    evidence->known &= ~(uint32_t)GPUCHAR_EVIDENCE_DECODED;
+}
+
+static void take_part(const gpuchar_divergence_sweep_result *recorded, gpuchar_divergence_sweep_result *part) {
+    forget_whole(part);
+    scale_counts(&part->evidence, most_ways(part), most_ways(recorded));
+    gc_divergence_recount(part);
+    if (part->known & GPUCHAR_DIVERGENCE_TIMED) gc_divergence_derive(part);
+}
+
+/* ---- the answer ---- */
+
+const char *gc_divergence_sweep_answer(const void *options, const void *recorded_result, void *result) {
+    const gpuchar_divergence_sweep_options *asked = options;
+    const gpuchar_divergence_sweep_result *recorded = recorded_result;
+    gpuchar_divergence_sweep_result *answer = result, made = *recorded;
+    const char *reason = find_wrong(recorded);
+    if (!reason) reason = compare(asked, recorded);
+    if (reason) return reason;
+    if (!copy_points(asked, recorded, &made)) return gc_answer_no_memory;
+    if (is_part(asked, recorded)) take_part(recorded, &made);
+    reason = find_demand(asked, &made.evidence);
+    if (reason) {
+        gc_divergence_sweep_free(&made);
+        return reason;
+    }
+    made.struct_size = answer->struct_size;
+    *answer = made;
+    return NULL;
+}
