@@ -15,7 +15,7 @@ enum {
     GPUCHAR_FLAG_COUNTED = 1u << 1,      /* the hardware counters agree */
     GPUCHAR_FLAG_EMULATED = 1u << 2,     /* the instruction is executed as other instructions */
     GPUCHAR_FLAG_THROTTLED = 1u << 3,    /* NVML named a throttle reason during the measurement */
-    GPUCHAR_FLAG_UNSTABLE = 1u << 4,     /* spread or drift above the experiment's bound */
+    GPUCHAR_FLAG_UNSTABLE = 1u << 4,     /* spread above the experiment's bound, or the SM clock did not keep still */
     GPUCHAR_FLAG_COMPILE_ONLY = 1u << 5, /* generated, compiled and proved, not run */
     GPUCHAR_FLAG_RECORDED = 1u << 6,     /* read from a recorded profile */
     GPUCHAR_FLAG_OFF_LAW = 1u << 7       /* the samples do not follow the law that was fitted to them */
@@ -49,7 +49,8 @@ typedef struct gpuchar_fit {
 enum {
     GPUCHAR_EVIDENCE_DECODED = 1u << 0,  /* decoded_count, scaffold_count and mnemonic are known */
     GPUCHAR_EVIDENCE_EXECUTED = 1u << 1, /* executed_count is known */
-    GPUCHAR_EVIDENCE_CLOCK = 1u << 2     /* sm_clock_hz is known */
+    GPUCHAR_EVIDENCE_CLOCK = 1u << 2,    /* sm_clock_hz is known */
+    GPUCHAR_EVIDENCE_THROTTLE = 1u << 3  /* NVML was asked: no GPUCHAR_FLAG_THROTTLED means not throttled */
 };
 
 /*

@@ -168,6 +168,14 @@ static void forget_whole(gpuchar_divergence_sweep_result *part) {
     part->evidence.flags &= ~(uint32_t)(GPUCHAR_FLAG_UNSTABLE | GPUCHAR_FLAG_OFF_LAW);
 }
 
+/* A sweep is unsteady by its samples, which its parts may not hold, or by a clock that moved, which all of them share. */
+static bool clock_moved(const gpuchar_divergence_sweep_result *recorded) {
+    uint32_t by_samples = 0;
+    for (size_t i = 0; i < recorded->point_count; ++i) by_samples |= recorded->points[i].cycles.flags;
+    for (size_t i = 0; i < GC_COUNT(recorded->paths); ++i) by_samples |= recorded->paths[i].flags;
+    return (recorded->evidence.flags & ~by_samples & GPUCHAR_FLAG_UNSTABLE) != 0;
+}
+
 static uint32_t most_ways(const gpuchar_divergence_sweep_result *result) {
     uint32_t most = 1; /* the least that find_wrong lets pass */
     for (size_t i = 0; i < result->point_count; ++i) {
@@ -194,6 +202,7 @@ static void scale_counts(gpuchar_evidence *evidence, uint32_t ways, uint32_t rec
 
 static void take_part(const gpuchar_divergence_sweep_result *recorded, gpuchar_divergence_sweep_result *part) {
     forget_whole(part);
+    if (clock_moved(recorded)) part->evidence.flags |= GPUCHAR_FLAG_UNSTABLE;
     scale_counts(&part->evidence, most_ways(part), most_ways(recorded));
     gc_divergence_recount(part);
     if (part->known & GPUCHAR_DIVERGENCE_TIMED) gc_divergence_derive(part);

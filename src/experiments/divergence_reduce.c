@@ -61,9 +61,24 @@ static void derive_paths(gpuchar_divergence_sweep_result *result) {
 }
 
 /* What the points' counters say, against the machine code. The loops' own scaffold is known from there. */
+static bool is_close(double value, double expected) {
+    return fabs(value - expected) <= GC_DIVERGENCE_EFFICIENCY * expected;
+}
+
+/* What the counters must show: as many instructions as the machine code says, each with a k-th of the warp. */
+static bool agrees(const gpuchar_divergence_point *point) {
+    return (point->known & GPUCHAR_DIVERGENCE_POINT_EXPECTED) && point->executed_count == point->expected_count &&
+           is_close(point->efficiency, 32.0 / point->ways);
+}
+
+static bool is_validated(const gpuchar_divergence_sweep_result *result) {
+    return (result->known & GPUCHAR_DIVERGENCE_VALIDATED) && is_close(result->validation_convergent, 32) &&
+           is_close(result->validation_two_way, 16) && is_close(result->validation_full, 1);
+}
+
 void gc_divergence_recount(gpuchar_divergence_sweep_result *result) {
     gpuchar_evidence *evidence = &result->evidence;
-    bool proved = (evidence->flags & GPUCHAR_FLAG_PROVED) != 0, agree = proved;
+    bool proved = (evidence->flags & GPUCHAR_FLAG_PROVED) != 0, agree = proved && is_validated(result);
     uint64_t executed = 0;
     evidence->flags &= ~(uint32_t)GPUCHAR_FLAG_COUNTED;
     evidence->known &= ~(uint32_t)GPUCHAR_EVIDENCE_EXECUTED;
@@ -76,9 +91,7 @@ void gc_divergence_recount(gpuchar_divergence_sweep_result *result) {
             return;
         }
         if (point->executed_count > executed) executed = point->executed_count;
-        if (!(point->known & GPUCHAR_DIVERGENCE_POINT_EXPECTED) || point->executed_count != point->expected_count) {
-            agree = false;
-        }
+        agree = agree && agrees(point);
     }
     if (agree) evidence->flags |= GPUCHAR_FLAG_COUNTED;
     if (proved && !(evidence->known & GPUCHAR_EVIDENCE_DECODED)) return;

@@ -228,14 +228,9 @@ static gpuchar_status measure(sweep *s) {
     if (status == GPUCHAR_OK) status = reduce(s, timing.samples);
     free(timing.samples);
     if (status != GPUCHAR_OK) return status;
-    gpuchar_evidence *evidence = &s->result->evidence;
     s->result->launches_ns = timing.device_ns;
     s->result->warmup_launches = timing.warmup_launches;
-    if (timing.throttle_reasons) evidence->flags |= GPUCHAR_FLAG_THROTTLED;
-    if (timing.sm_clock_hz > 0) {
-        evidence->sm_clock_hz = timing.sm_clock_hz;
-        evidence->known |= GPUCHAR_EVIDENCE_CLOCK;
-    }
+    gc_evidence_time(&timing, &s->result->evidence);
     return GPUCHAR_OK;
 }
 
@@ -267,10 +262,13 @@ static double difference_ratio(const double *one, const double *two) {
     return warp > 0 ? (two[METRIC_THREAD] - one[METRIC_THREAD]) / warp : 0;
 }
 
-static void fill_counters(sweep *s, const gpuchar_counters_result *read) {
+static gpuchar_status fill_counters(sweep *s, const gpuchar_counters_result *read) {
     gpuchar_divergence_sweep_result *result = s->result;
-    bool agree = (result->evidence.flags & GPUCHAR_FLAG_PROVED) != 0;
     const double *values = read->values;
+    for (size_t i = 0; i < read->value_count; ++i) {
+        if (read->valid[i]) continue;
+        return gc_fail(GPUCHAR_E_CUPTI, "the hardware gave no number for %s", metrics[i % METRICS]);
+    }
     for (size_t i = 0; i < result->point_count; ++i, values += 2 * METRICS) {
         gpuchar_divergence_point *point = &result->points[i];
         double executed = values[METRICS + METRIC_WARP] - values[METRIC_WARP];
@@ -278,14 +276,13 @@ static void fill_counters(sweep *s, const gpuchar_counters_result *read) {
         point->efficiency_kernel = values[METRIC_RATIO];
         point->executed_count = executed > 0 ? (uint64_t)(executed + 0.5) : 0;
         point->known |= GPUCHAR_DIVERGENCE_POINT_COUNTERS;
-        if (point->executed_count != point->expected_count) agree = false;
     }
     result->validation_convergent = difference_ratio(values, values + METRICS);
     result->validation_two_way = difference_ratio(values + 2 * METRICS, values + 3 * METRICS);
     result->validation_full = difference_ratio(values + 4 * METRICS, values + 5 * METRICS);
     result->known |= GPUCHAR_DIVERGENCE_VALIDATED;
     result->evidence.counter_passes = read->passes;
-    if (agree) result->evidence.flags |= GPUCHAR_FLAG_COUNTED;
+    return GPUCHAR_OK;
 }
 
 static gpuchar_status count_ranges(void *user) {
@@ -296,7 +293,7 @@ static gpuchar_status count_ranges(void *user) {
     }
     gc_range_request request = {metrics, METRICS, 2 * (s->options->ways_count + IMAGES - 1), launch_range, s};
     gpuchar_status status = gc_counters_collect(s->session, &request, &read);
-    if (status == GPUCHAR_OK) fill_counters(s, &read);
+    if (status == GPUCHAR_OK) status = fill_counters(s, &read);
     gpuchar_counters_result_free(&read);
     return status;
 }
@@ -328,18 +325,6 @@ static void expect(sweep *s) {
     result->evidence.decoded_count = most * turns * s->proof.loop_intended[0];
     result->evidence.scaffold_count = most * turns * (result->loop_instructions - s->proof.loop_intended[0]);
     result->evidence.known |= GPUCHAR_EVIDENCE_DECODED;
-}
-
-/* The chained instructions among those that the counters saw: the loops' own scaffold is known from the machine code. */
-static void fill_executed(gpuchar_divergence_sweep_result *result) {
-    uint64_t executed = 0;
-    for (size_t i = 0; i < result->point_count; ++i) {
-        if (!(result->points[i].known & GPUCHAR_DIVERGENCE_POINT_COUNTERS)) return;
-        if (result->points[i].executed_count > executed) executed = result->points[i].executed_count;
-    }
-    uint64_t scaffold = result->evidence.scaffold_count;
-    result->evidence.executed_count = executed > scaffold ? executed - scaffold : 0;
-    result->evidence.known |= GPUCHAR_EVIDENCE_EXECUTED;
 }
 
 static gpuchar_status begin_result(sweep *s) {
@@ -384,7 +369,7 @@ static gpuchar_status run(gpuchar_session *session, const void *options, void *r
         filled->evidence.flags |= GPUCHAR_FLAG_COMPILE_ONLY;
     }
     if (status == GPUCHAR_OK) status = count(&s);
-    if (status == GPUCHAR_OK) fill_executed(filled);
+    if (status == GPUCHAR_OK) gc_divergence_recount(filled);
     release(&s);
     filled->call_ns = gc_now_ns() - begin;
     return status == GPUCHAR_OK ? gc_evidence_settle(&filled->evidence, s.options->require, s.proof.reason) : status;

@@ -41,23 +41,33 @@ gpuchar_status gc_evidence_count(gpuchar_session *session, uint32_t counters, ui
     return GPUCHAR_OK;
 }
 
+void gc_evidence_time(const gc_timing *timing, gpuchar_evidence *evidence) {
+    if (timing->throttle_known) evidence->known |= GPUCHAR_EVIDENCE_THROTTLE;
+    if (timing->throttle_reasons) evidence->flags |= GPUCHAR_FLAG_THROTTLED;
+    if (!timing->steady) evidence->flags |= GPUCHAR_FLAG_UNSTABLE;
+    if (timing->sm_clock_hz > 0) {
+        evidence->sm_clock_hz = timing->sm_clock_hz;
+        evidence->known |= GPUCHAR_EVIDENCE_CLOCK;
+    }
+}
+
+/* Every demand is looked at before any caveat: a missing proof that nobody asked for must not hide a demand unmet. */
 gpuchar_status gc_evidence_settle(const gpuchar_evidence *evidence, uint32_t require, const char *reason) {
     const uint32_t doubts = GPUCHAR_FLAG_EMULATED | GPUCHAR_FLAG_THROTTLED | GPUCHAR_FLAG_UNSTABLE |
                             GPUCHAR_FLAG_COMPILE_ONLY | GPUCHAR_FLAG_OFF_LAW;
     const uint32_t unsteady = GPUCHAR_FLAG_THROTTLED | GPUCHAR_FLAG_UNSTABLE | GPUCHAR_FLAG_OFF_LAW;
-    if (!(evidence->flags & GPUCHAR_FLAG_PROVED)) {
-        if (!(require & GPUCHAR_REQUIRE_PROVED)) return GPUCHAR_CAVEAT;
-        return gc_fail(GPUCHAR_E_NOT_PROVED, "%s", reason);
-    }
-    if ((require & GPUCHAR_REQUIRE_COUNTED) && !(evidence->flags & GPUCHAR_FLAG_COUNTED)) {
-        return gc_fail(GPUCHAR_E_MEASUREMENT, "the hardware counted other instructions than the machine code holds");
+    bool proved = (evidence->flags & GPUCHAR_FLAG_PROVED) != 0, counted = (evidence->flags & GPUCHAR_FLAG_COUNTED) != 0;
+    if ((require & GPUCHAR_REQUIRE_PROVED) && !proved) return gc_fail(GPUCHAR_E_NOT_PROVED, "%s", reason);
+    if ((require & GPUCHAR_REQUIRE_COUNTED) && !counted) {
+        if (!proved) return gc_fail(GPUCHAR_E_NOT_PROVED, "nothing to compare the counters with: %s", reason);
+        return gc_fail(GPUCHAR_E_MEASUREMENT, "the hardware counted other work than the machine code holds");
     }
     if ((require & GPUCHAR_REQUIRE_STABLE) && (evidence->flags & unsteady)) {
         return gc_fail(GPUCHAR_E_MEASUREMENT, "the samples are throttled, unsteady or off the fitted law");
     }
     /* Counters that were read and disagree are a doubt; counters that could not be read are none. */
-    bool disagree = evidence->counters_status == GPUCHAR_OK && !(evidence->flags & GPUCHAR_FLAG_COUNTED);
-    return (evidence->flags & doubts) || disagree ? GPUCHAR_CAVEAT : GPUCHAR_OK;
+    bool disagree = evidence->counters_status == GPUCHAR_OK && !counted;
+    return !proved || (evidence->flags & doubts) || disagree ? GPUCHAR_CAVEAT : GPUCHAR_OK;
 }
 
 static void text_proof(const gpuchar_evidence *evidence, gc_text *text) {
@@ -105,6 +115,10 @@ void gc_evidence_text(const gpuchar_evidence *evidence, gc_text *text) {
     if (evidence->known & GPUCHAR_EVIDENCE_CLOCK) {
         gc_text_add(text, "SM clock:     %s MHz while measuring\n",
                     gc_number_text(evidence->sm_clock_hz / 1e6, 0, 12).text);
+    }
+    bool measured = (evidence->flags & GPUCHAR_FLAG_COMPILE_ONLY) == 0;
+    if (measured && !(evidence->known & GPUCHAR_EVIDENCE_THROTTLE)) {
+        gc_text_add(text, "note:         whether it throttled is not known\n");
     }
     for (size_t i = 0; i < GC_COUNT(words); ++i) {
         if (evidence->flags & words[i].flag) gc_text_add(text, "note:         %s\n", words[i].word);

@@ -6,6 +6,7 @@
 #include <gpuchar/counters.h>
 #include <gpuchar/experiment.h>
 #include <gpuchar/stat.h>
+#include <measure/timing.h>
 #include <session/session_internal.h>
 
 /* Reads counters into whatever `user` is. */
@@ -20,6 +21,9 @@ gpuchar_status gc_evidence_possible(const gpuchar_session *session, uint32_t cou
  */
 gpuchar_status gc_evidence_count(gpuchar_session *session, uint32_t counters, uint32_t require, gc_count_function count,
                                  void *user, gpuchar_evidence *evidence);
+
+/* What the timing says of the conditions: SM clock, whether it kept still, throttling. */
+void gc_evidence_time(const gc_timing *timing, gpuchar_evidence *evidence);
 
 /* GPUCHAR_OK, GPUCHAR_CAVEAT, or the failure that `require` makes of a missing proof. `reason`: the proof's own words. */
 gpuchar_status gc_evidence_settle(const gpuchar_evidence *evidence, uint32_t require, const char *reason);

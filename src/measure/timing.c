@@ -10,6 +10,8 @@
 #define GC_STEADY_WINDOW 3
 #define GC_STEADY_RELATIVE 0.003
 #define GC_WARM_BATCHES_MAX 100
+/* The same between the first and the last third of the timed launches; both take longer than a batch. */
+#define GC_DRIFT_RELATIVE 0.003
 /* No GPU clock is outside of these bounds; a sample that says so is broken. */
 #define GC_CLOCK_MIN_HZ 50e6
 #define GC_CLOCK_MAX_HZ 10e9
@@ -183,7 +185,11 @@ static gpuchar_status check_samples(const gc_sample *samples, size_t count, gc_t
                            (unsigned long long)samples[i].cycles);
         }
     }
+    const double first = clock_hz(samples, count / 3), last = clock_hz(samples + (count - count / 3), count / 3);
     timing->sm_clock_hz = clock_hz(samples, count);
+    /* Thirds too short for the timer say nothing. */
+    if (first > 0 && last > 0 && (first - last > GC_DRIFT_RELATIVE * last || last - first > GC_DRIFT_RELATIVE * first))
+        timing->steady = false;
     if (timing->sm_clock_hz > 0 && (timing->sm_clock_hz < GC_CLOCK_MIN_HZ || timing->sm_clock_hz > GC_CLOCK_MAX_HZ)) {
         return gc_fail(GPUCHAR_E_MEASUREMENT, "an SM clock of %.0f MHz is not possible", timing->sm_clock_hz / 1e6);
     }
@@ -216,7 +222,8 @@ gpuchar_status gc_measure(gpuchar_session *session, const gc_slots *slots, const
     gpuchar_status status = clock_open(session, &clock);
     if (status != GPUCHAR_OK) return status;
     status = warm_up(&clock, slots, points, count, timing);
-    if (gc_session_throttle_reasons(session, &reasons)) timing->throttle_reasons |= reasons;
+    timing->throttle_known = gc_session_throttle_reasons(session, &reasons);
+    timing->throttle_reasons = reasons;
     if (status == GPUCHAR_OK) status = time_points(&clock, points, count, launches);
     /* Whatever happened, nothing of this call may still run when its memory is given back. */
     if (status == GPUCHAR_OK) {
@@ -224,7 +231,8 @@ gpuchar_status gc_measure(gpuchar_session *session, const gc_slots *slots, const
     } else {
         session->cuda->StreamSynchronize(session->stream);
     }
-    if (gc_session_throttle_reasons(session, &reasons)) timing->throttle_reasons |= reasons;
+    timing->throttle_known = gc_session_throttle_reasons(session, &reasons) && timing->throttle_known;
+    timing->throttle_reasons |= reasons;
     timing->device_ns = (uint64_t)clock.device_ns;
     clock_close(&clock);
     if (status != GPUCHAR_OK) return status;

@@ -59,7 +59,12 @@ static inline sweep_result new_counted(void) {
     for (size_t i = 0; i < POINTS; ++i) {
         result.points[i].executed_count = result.points[i].expected_count = (uint64_t)WAYS[i] * 64 * 131;
         result.points[i].known |= GPUCHAR_DIVERGENCE_POINT_COUNTERS | GPUCHAR_DIVERGENCE_POINT_EXPECTED;
+        result.points[i].efficiency = 32.0 / WAYS[i];
     }
+    result.validation_convergent = 32;
+    result.validation_two_way = 16;
+    result.validation_full = 1;
+    result.known |= GPUCHAR_DIVERGENCE_VALIDATED;
     evidence->intended_count = evidence->decoded_count = evidence->executed_count = 32 * 64 * 128;
     evidence->scaffold_count = 32 * 64 * 3;
     strcpy(evidence->mnemonic, "FFMA");
