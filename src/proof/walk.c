@@ -34,22 +34,30 @@ static void run(walker *w, const gc_instruction *in) {
     gc_thread_step(&w->thread, w->region->code, in);
 }
 
-/*
- * After its first turn a loop is followed by its scaffold alone: the chain's registers are unknown by then and stay so,
- * as long as nothing else writes them.
- */
-static bool chain_stands_apart(const walker *w, const gc_block *block) {
+/* What is left of a loop's turn when its chain is left out. */
+typedef struct control {
+    const gc_instruction *steps[GC_PROOF_LOOP_SCAFFOLD_MAX];
+    uint32_t count;
+    bool alone; /* the steps are all that matters: they never write what the chain writes, so it stays unknown */
+} control;
+
+static control control_of(const walker *w, const gc_block *block) {
     bool chained[GC_REGISTER_ZERO + 8] = {false};
-    for (uint32_t pass = 0; pass < 2; pass++)
-        for (uint32_t i = 0; i < block->count; i++) {
-            const gc_instruction *in = &w->region->flow->instructions[block->first + i];
-            const bool link = gc_is_link(w->claim, in);
-            for (uint32_t r = 0; r < in->destination_count && r < 8; r++) {
-                if (pass == 0 && link) chained[in->destination + r] = true;
-                if (pass == 1 && !link && chained[in->destination + r]) return false;
-            }
+    control found = {.alone = true};
+    for (uint32_t i = 0; i < block->count; i++) {
+        const gc_instruction *in = &w->region->flow->instructions[block->first + i];
+        if (in->kind == GC_OP_NOP || in->kind == GC_OP_BRANCH || in->never) continue;
+        if (!gc_is_link(w->claim, in)) {
+            if (found.count == GC_PROOF_LOOP_SCAFFOLD_MAX) return (control){.alone = false};
+            found.steps[found.count++] = in;
+            continue;
         }
-    return true;
+        for (uint32_t r = 0; r < in->destination_count && r < 8; r++) chained[in->destination + r] = true;
+    }
+    for (uint32_t i = 0; i < found.count; i++)
+        for (uint32_t r = 0; r < found.steps[i]->destination_count && r < 8; r++)
+            if (chained[found.steps[i]->destination + r]) found.alone = false;
+    return found;
 }
 
 /*
@@ -101,14 +109,15 @@ static bool turn_loop(walker *w, uint32_t block, uint32_t loop, uint32_t *next) 
     if (w->loop != UINT32_MAX)
         return gc_refuse(w->proof, "path %u takes more than one loop, at 0x%llx", w->path, pc_of(first));
     w->loop = loop;
-    const bool apart = chain_stands_apart(w, body);
+    const control turn = control_of(w, body);
     do {
         if (++w->turns > w->iterations)
             return gc_refuse(w->proof, "path %u turns more than %u times", w->path, w->iterations);
-        for (uint32_t i = 0; i < body->count; i++) {
-            const gc_instruction *in = first + i;
-            if (w->turns == 1 || !apart || !gc_is_link(w->claim, in)) run(w, in);
-        }
+        /* The first turn makes all of the chain's registers unknown. */
+        if (w->turns == 1 || !turn.alone)
+            for (uint32_t i = 0; i < body->count; i++) run(w, first + i);
+        else
+            for (uint32_t i = 0; i < turn.count; i++) run(w, turn.steps[i]);
         if (!leave(w, block, next)) return false;
     } while (*next == block);
     return w->turns == w->iterations ||
