@@ -37,23 +37,33 @@ static bool check_barriers(const gc_region *region, gc_divergence_proof *proof) 
     return ends == proof->barriers || gc_refuse(proof, "%u BSYNC for %u BSSY", ends, proof->barriers);
 }
 
-/* Whether every way from `block` to the second clock read goes through the block of `bsync`. */
-static bool must_pass(gc_region *region, uint32_t block, const gc_instruction *bsync) {
+/* Whether every way from `block` to the second clock read goes through the block of `join`. */
+static bool must_pass(gc_region *region, uint32_t block, const gc_instruction *join) {
     const gc_flow *flow = region->flow;
     memset(region->marks, 0, flow->block_count);
-    gc_flow_mark(flow, block, gc_flow_block_at(flow, bsync->pc), region->marks, region->stack);
+    gc_flow_mark(flow, block, gc_flow_block_at(flow, join->pc), region->marks, region->stack);
     return !region->marks[region->end];
 }
 
-/* Whether `in`, the last instruction of `block`, stands in an interval whose BSYNC no thread can go around. */
+/* Where the threads that `in`, a branch, sends apart meet again; NULL when this one is no such place. */
+static const gc_instruction *join_of(const gc_region *region, const gc_instruction *in,
+                                     const gc_instruction *candidate) {
+    /* Compilers before CUDA 12.9 leave the outermost interval out on sm_90, where the kernel waits for the whole warp anyway. */
+    if (candidate->kind == GC_OP_WARPSYNC && candidate->whole_warp && is_unguarded(candidate) &&
+        candidate->second == GC_PREDICATE_TRUE && !candidate->second_not)
+        return candidate;
+    const bool around = candidate->kind == GC_OP_BSSY && candidate->pc < in->pc && candidate->target - 16 > in->pc;
+    return around ? bsync_of(region, candidate) : NULL;
+}
+
+/* Whether `in`, the last instruction of `block`, stands before a meeting place that no thread can go around. */
 static bool is_joined(gc_region *region, uint32_t block, const gc_instruction *in) {
     const gc_flow *flow = region->flow;
     for (uint32_t i = 0; i < flow->instruction_count; i++) {
-        const gc_instruction *bssy = &flow->instructions[i];
-        if (!region->inside[flow->block_of[i]] || bssy->kind != GC_OP_BSSY || bssy->pc > in->pc ||
-            bssy->target - 16 <= in->pc)
-            continue;
-        if (must_pass(region, block, bsync_of(region, bssy))) return true;
+        if (!region->inside[flow->block_of[i]]) continue;
+        const gc_instruction *join = join_of(region, in, &flow->instructions[i]);
+        /* What stands in the branch's own block stands before it. */
+        if (join && gc_flow_block_at(flow, join->pc) != block && must_pass(region, block, join)) return true;
     }
     return false;
 }
@@ -78,7 +88,7 @@ bool gc_region_check_dispatch(gc_region *region, gc_divergence_proof *proof) {
         proof->dispatch_decisions += ways - 1;
         if (branch->uniform) return gc_refuse(proof, "the dispatch at 0x%llx is a uniform branch", pc_of(branch));
         if (!is_joined(region, b, branch))
-            return gc_refuse(proof, "the dispatch at 0x%llx is in no BSSY interval that all its threads end in",
+            return gc_refuse(proof, "the dispatch at 0x%llx has no BSYNC or WARPSYNC that all its threads meet at",
                              pc_of(branch));
     }
     return true;

@@ -63,8 +63,9 @@ typedef struct gc_divergence_proof {
  * - with arguments, following a thread of every path through the machine code: it takes the loop of its path's number and
  *   no other, the same one from another lane, and turns `iterations` times, or once when told so;
  * - no chained instruction outside the loops (IMAD that only moves, shifts or adds, and IMAD.WIDE, are scaffold);
- * - paths - 1 dispatch decisions, none uniform by its form, each inside a BSSY interval whose BSYNC cannot be gone around
- *   before the second clock read; with `uniform` none;
+ * - paths - 1 dispatch decisions, none uniform by its form, each with a place where its threads meet again (the BSYNC of a
+ *   BSSY interval around it, or a WARPSYNC of the whole warp) that cannot be gone around before the second clock read; with
+ *   `uniform` none;
  * - no call, local memory, store, YIELD, BREAK or unknown instruction in the region: nothing but the listed scaffold.
  *
  * Returns GPUCHAR_OK whenever there is a verdict, which is proof->status. Errors: E_INVALID_ARGUMENT (a claim without kernel or

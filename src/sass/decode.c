@@ -130,6 +130,9 @@ static void decode_families(const gc_code *code, gc_word word, gc_instruction *i
     switch (in->opcode & 0x1ff) {
     case 0x148:
         in->kind = GC_OP_WARPSYNC;
+        /* sm_90 has a form without mask, .ALL; before, the mask is an immediate or a register. */
+        in->whole_warp = in->opcode == 0x948 &&
+                         (code->arch >= 90 ? gc_bits(word, 86, 85) == 0 : gc_bits(word, 63, 32) == 0xffffffff);
         if (code->arch >= 90 && gc_bits(word, 86, 85) == 2) in->target = branch_target(code, word, in->pc);
         break;
     case 0x155:

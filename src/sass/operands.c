@@ -24,6 +24,7 @@ typedef enum shape {
     SHAPE_WRITE, /* writes Rd; sources not decoded */
     SHAPE_UNARY, /* Rd = f(b) */
     SHAPE_TWO,   /* Rd = f(a, b): an operand that is no register stands in the place of b or, alone, of c */
+    SHAPE_ADD,   /* the same, two registers each with .64 */
     SHAPE_THREE, /* Rd = f(a, b, c) */
     SHAPE_WIDE,  /* the same, Rd of two registers */
     SHAPE_LOAD,  /* Rd = [a] */
@@ -93,7 +94,7 @@ static shape shape_of(uint32_t arch, uint16_t low) {
     case 0x031:
         return SHAPE_WRITE; /* HFMA2 */
     case 0x035:
-        return arch < 100 ? SHAPE_WRITE : SHAPE_UNKNOWN; /* HFMA2.MMA, later IADD.64 */
+        return arch < 100 ? SHAPE_WRITE : arch >= 120 ? SHAPE_ADD : SHAPE_UNKNOWN; /* HFMA2.MMA, later IADD */
     default:
         return SHAPE_UNKNOWN;
     }
@@ -187,6 +188,8 @@ void gc_decode_operands(uint32_t arch, gc_word word, gc_instruction *in) {
     case SHAPE_UNARY:
         if (GC_FORM(in->opcode) == 1) in->source_b = byte_at(word, 32);
         break;
+    case SHAPE_ADD:
+        write_registers(word, gc_bits(word, 73, 73) ? 2 : 1, in); /* fall through */
     case SHAPE_TWO:
         decode_two(arch, word, in);
         break;

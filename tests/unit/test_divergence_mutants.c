@@ -51,7 +51,7 @@ static uint32_t counter_of(const patient *open, uint32_t path) {
     const gc_block *block = &open->flow.blocks[loop_block(open, path)];
     for (uint32_t i = block->first; i < block->first + block->count; i++) {
         const char *name = open->flow.instructions[i].mnemonic;
-        if (strcmp(name, "IADD3") == 0 || strcmp(name, "VIADD") == 0) return i;
+        if (strcmp(name, "IADD3") == 0 || strcmp(name, "VIADD") == 0 || strcmp(name, "IADD") == 0) return i;
     }
     fail_msg("path %u counts by something else", path);
     return 0;
@@ -135,9 +135,15 @@ static void spoil_bsync(patient *open, int kind) {
 
 static void spoil_all_barriers(patient *open, int kind) {
     (void)kind;
-    for (uint32_t i = open->first_clock; i < open->second_clock; i++)
-        if (open->flow.instructions[i].kind == GC_OP_BSSY || open->flow.instructions[i].kind == GC_OP_BSYNC)
+    for (uint32_t i = open->first_clock; i < open->second_clock; i++) switch (open->flow.instructions[i].kind) {
+        case GC_OP_BSSY:
+        case GC_OP_BSYNC:
+        case GC_OP_WARPSYNC:
             set_nop(open, i);
+            break;
+        default:
+            break;
+        }
 }
 
 static void spoil_exit(patient *open, int kind) {
@@ -158,17 +164,21 @@ static void spoil_await(patient *open, int kind) {
     set_bits(open, at, 71, 64, 200);
 }
 
-static void spoil_outside(patient *open, int kind) {
-    /* The NOP of the closing __syncwarp. */
-    const uint32_t at = find_mnemonic(open, open->first_clock, "NOP", 0);
+/* Between the loops and the second clock read: what the closing __syncwarp is made of. */
+static uint32_t spare_place(const patient *open) {
+    uint32_t at = find_mnemonic(open, open->first_clock, "NOP", 0);
+    if (at == UINT32_MAX) at = find_mnemonic(open, open->first_clock, "WARPSYNC", 0);
     assert_int_not_equal(at, UINT32_MAX);
-    copy_word(open, at, middle_link(open, kind, 0));
+    return at;
+}
+
+static void spoil_outside(patient *open, int kind) {
+    copy_word(open, spare_place(open), middle_link(open, kind, 0));
 }
 
 static void spoil_spill(patient *open, int kind) {
     (void)kind;
-    const uint32_t at = find_mnemonic(open, open->first_clock, "NOP", 0);
-    set_opcode(open, at, 0x983); /* LDL */
+    set_opcode(open, spare_place(open), 0x983); /* LDL */
 }
 
 /* The end of one path leads into the loop of another. */
@@ -308,7 +318,7 @@ static const mutation MUTATIONS[] = {
     {"paths dropped", spoil_dispatch, "paths between the clock reads, not 32"},
     {"uniform dispatch", spoil_uniform, "is a uniform branch"},
     {"no BSYNC", spoil_bsync, "has no BSYNC in the timed region"},
-    {"no barriers", spoil_all_barriers, "is in no BSSY interval"},
+    {"no barriers", spoil_all_barriers, "has no BSYNC or WARPSYNC"},
     {"early exit", spoil_exit, "the timed region can be left"},
     {"work outside", spoil_outside, "outside the paths' loops"},
     {"spill", spoil_spill, "registers are spilled"},
