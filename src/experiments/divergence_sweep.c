@@ -76,29 +76,12 @@ static gpuchar_status prove(sweep *s) {
                                        .body = s->options->body,
                                        .arguments = &arguments,
                                        .argument_bytes = sizeof arguments,
-                                       .iterations = s->options->iterations,
-                                       .iterations_offset = offsetof(sweep_args, header.iterations),
+                                       .turns_offset = offsetof(sweep_args, header.iterations),
                                        .lanes_offset = offsetof(sweep_args, lanes)};
     gpuchar_divergence_sweep_result *result = s->result;
-    gc_error_box *before = gc_error_take();
-    uint64_t begin = gc_now_ns();
-    gpuchar_status status = gc_prove_divergence(s->images[0]->bytes, s->images[0]->size, &claim, &s->proof);
-    result->prove_ns = gc_now_ns() - begin;
-    if (status == GPUCHAR_E_OUT_OF_MEMORY) {
-        gc_error_put(before, GPUCHAR_OK); /* gives the older detail up */
-        return status;
-    }
-    /* Machine code that cannot be decoded is a proof that is missing, not a measurement that failed. */
-    if (status != GPUCHAR_OK) snprintf(s->proof.reason, sizeof s->proof.reason, "%s", gpuchar_last_error()->message);
-    gc_error_restore(before);
-    result->evidence.arch = s->session->architecture;
-    result->evidence.proof_status = s->proof.status;
-    if (s->proof.status != GPUCHAR_OK) {
-        gc_log_write(gc_runtime_log(s->session->runtime), GPUCHAR_LOG_WARNING, "not proved: %s", s->proof.reason);
-        if (!(s->options->require & GPUCHAR_REQUIRE_PROVED)) return GPUCHAR_OK;
-        return gc_fail(GPUCHAR_E_NOT_PROVED, "%s", s->proof.reason);
-    }
-    result->evidence.flags |= GPUCHAR_FLAG_PROVED;
+    gpuchar_status status = gc_evidence_prove(s->session, s->images[0], &claim, s->options->require, &s->proof,
+                                              &result->evidence, &result->prove_ns);
+    if (status != GPUCHAR_OK || s->proof.status != GPUCHAR_OK) return status;
     result->loop_instructions = s->proof.loop_instructions[0];
     result->loop_stall_cycles = s->proof.loop_stall[0];
     result->code_bytes = s->proof.region_bytes;
@@ -311,19 +294,19 @@ static gpuchar_status count(sweep *s) {
 /* What the machine code says one launch of each point executes in its loops: the proof followed every path's turns. */
 static void expect(sweep *s) {
     gpuchar_divergence_sweep_result *result = s->result;
-    uint64_t most = 0, iterations = s->options->iterations, turns = s->proof.turns;
+    uint64_t most = 0, iterations = s->options->iterations;
     for (size_t i = 0; i < result->point_count; ++i) {
         gpuchar_divergence_point *point = &result->points[i];
         if (point->ways > most) most = point->ways;
         if (!(result->evidence.flags & GPUCHAR_FLAG_PROVED)) continue;
-        point->expected_count = point->ways * turns * result->loop_instructions;
+        point->expected_count = point->ways * iterations * result->loop_instructions;
         point->known |= GPUCHAR_DIVERGENCE_POINT_EXPECTED;
     }
     result->evidence.intended_count = most * iterations * s->options->body;
     if (!(result->evidence.flags & GPUCHAR_FLAG_PROVED)) return;
     memcpy(result->evidence.mnemonic, s->proof.mnemonic, sizeof result->evidence.mnemonic);
-    result->evidence.decoded_count = most * turns * s->proof.loop_intended[0];
-    result->evidence.scaffold_count = most * turns * (result->loop_instructions - s->proof.loop_intended[0]);
+    result->evidence.decoded_count = most * iterations * s->proof.loop_intended[0];
+    result->evidence.scaffold_count = most * iterations * (result->loop_instructions - s->proof.loop_intended[0]);
     result->evidence.known |= GPUCHAR_EVIDENCE_DECODED;
 }
 

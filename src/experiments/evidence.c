@@ -1,5 +1,6 @@
 #include <core/error.h>
 #include <experiments/evidence.h>
+#include <stdio.h>
 #include <string.h>
 
 /* A caller who does not ask for counters must still learn of these. */
@@ -16,6 +17,33 @@ gpuchar_status gc_evidence_possible(const gpuchar_session *session, uint32_t cou
     gc_fail(GPUCHAR_E_NOT_APPLICABLE, "%s, but a compile-only session runs nothing", option);
     gc_hint("open the session on a GPU, or demand no more than GPUCHAR_REQUIRE_PROVED");
     return GPUCHAR_E_NOT_APPLICABLE;
+}
+
+gpuchar_status gc_evidence_prove(gpuchar_session *session, const gc_image *image, const gc_divergence_claim *claim,
+                                 uint32_t require, gc_divergence_proof *proof, gpuchar_evidence *evidence,
+                                 uint64_t *prove_ns) {
+    gc_error_box *before = gc_error_take();
+    uint64_t begin = gc_now_ns();
+    gpuchar_status status = gc_prove_divergence(image->bytes, image->size, claim, proof);
+    *prove_ns += gc_now_ns() - begin;
+    if (status == GPUCHAR_E_OUT_OF_MEMORY) {
+        gc_error_put(before, GPUCHAR_OK); /* gives the older detail up */
+        return status;
+    }
+    /* Machine code that cannot be decoded is a proof that is missing, not a measurement that failed. */
+    if (status != GPUCHAR_OK) snprintf(proof->reason, sizeof proof->reason, "%s", gpuchar_last_error()->message);
+    gc_error_restore(before);
+    evidence->arch = session->architecture;
+    if (proof->status == GPUCHAR_OK) {
+        if (evidence->proof_status == GPUCHAR_OK) evidence->flags |= GPUCHAR_FLAG_PROVED;
+        return GPUCHAR_OK;
+    }
+    if (evidence->proof_status == GPUCHAR_OK) evidence->proof_status = proof->status;
+    evidence->flags &= ~(uint32_t)GPUCHAR_FLAG_PROVED;
+    gc_log_write(gc_runtime_log(session->runtime), GPUCHAR_LOG_WARNING, "%s is not proved: %s", claim->kernel,
+                 proof->reason);
+    if (!(require & GPUCHAR_REQUIRE_PROVED)) return GPUCHAR_OK;
+    return gc_fail(GPUCHAR_E_NOT_PROVED, "%s: %s", claim->kernel, proof->reason);
 }
 
 gpuchar_status gc_evidence_count(gpuchar_session *session, uint32_t counters, uint32_t require, gc_count_function count,

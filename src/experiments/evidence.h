@@ -6,7 +6,9 @@
 #include <gpuchar/counters.h>
 #include <gpuchar/experiment.h>
 #include <gpuchar/stat.h>
+#include <codegen/compile.h>
 #include <measure/timing.h>
+#include <proof/proof.h>
 #include <session/session_internal.h>
 
 /* Reads counters into whatever `user` is. */
@@ -14,6 +16,14 @@ typedef gpuchar_status (*gc_count_function)(void *user);
 
 /* E_NOT_APPLICABLE when the caller demands what only a run gives and the session runs nothing. Before any work. */
 gpuchar_status gc_evidence_possible(const gpuchar_session *session, uint32_t counters, uint32_t require);
+
+/*
+ * Proves one of the kernels that stand behind the evidence. PROVED stays as long as all of them are; of the first that is not
+ * the status stays. `prove_ns` grows. A failure only when `require` makes one of it, or out of memory.
+ */
+gpuchar_status gc_evidence_prove(gpuchar_session *session, const gc_image *image, const gc_divergence_claim *claim,
+                                 uint32_t require, gc_divergence_proof *proof, gpuchar_evidence *evidence,
+                                 uint64_t *prove_ns);
 
 /*
  * Runs `count` as the caller's `counters` option says. Off or not possible: the evidence tells why and the thread's

@@ -52,11 +52,19 @@ static bool is_loop_scaffold(const gc_instruction *in) {
     return in->never || in->kind == GC_OP_BRANCH || is_one_of(in->mnemonic, ALLOWED) || is_move(in);
 }
 
-/* The register that carries the chain, and its width; unknown before the first link of the first turn. */
+/* The register that carries a chain, and its width; unknown before the first link of the first turn. */
 typedef struct value {
     uint16_t first;
     uint8_t count;
+    uint32_t links;
 } value;
+
+/* All chains of a loop. */
+typedef struct chains {
+    value live[GC_PROOF_CHAINS_MAX];
+    uint32_t count;   /* claimed */
+    uint32_t started; /* found so far */
+} chains;
 
 static bool writes_into(const gc_instruction *in, value live) {
     return live.count && in->destination_count && in->destination < live.first + live.count &&
@@ -80,34 +88,68 @@ static bool check_link(const gc_instruction *in, uint32_t path, gc_divergence_pr
     return true;
 }
 
-/* One turn of the loop. `live` comes in as the turn before left it and goes out as this one leaves it. */
-static bool follow_chain(const gc_flow *flow, const gc_block *block, const gc_divergence_claim *claim, uint32_t path,
-                         value *live, gc_divergence_proof *proof) {
+/* The chain that a link goes on, or starts; NULL: it belongs to none. */
+static value *chain_of(chains *all, const gc_instruction *in) {
+    for (uint32_t i = 0; i < all->started; i++)
+        if (reads(in, all->live[i])) return &all->live[i];
+    return all->started < all->count ? &all->live[all->started++] : NULL;
+}
+
+/* The chain that `in` writes into, other than `own`. */
+static const value *overwritten(const chains *all, const value *own, const gc_instruction *in) {
+    for (uint32_t i = 0; i < all->started; i++)
+        if (&all->live[i] != own && writes_into(in, all->live[i])) return &all->live[i];
+    return NULL;
+}
+
+/* One turn of the loop. The chains come in as the turn before left them and go out as this one leaves them. */
+static bool follow_chains(const gc_flow *flow, const gc_block *block, const gc_divergence_claim *claim, uint32_t path,
+                          chains *all, gc_divergence_proof *proof) {
     for (uint32_t i = 0; i < block->count; i++) {
         const gc_instruction *in = &flow->instructions[block->first + i];
         if (in->never) continue;
+        value *own = NULL;
         if (gc_is_link(claim, in)) {
-            if (live->count && !reads(in, *live))
+            own = chain_of(all, in);
+            if (!own)
                 return gc_refuse(proof, "the chain of path %u is broken: %s at 0x%llx does not read the one before",
                                  path, in->mnemonic, pc_of(in));
-            live->first = in->destination;
-            live->count = in->destination_count;
-        } else if (writes_into(in, *live)) {
+            own->first = in->destination;
+            own->count = in->destination_count;
+            own->links += gc_is_intended(claim, in);
+        }
+        if (overwritten(all, own, in))
             return gc_refuse(proof, "the chain of path %u is broken: %s at 0x%llx overwrites it", path, in->mnemonic,
                              pc_of(in));
-        }
     }
     return true;
 }
 
-/* Whether the path's own code behind its loop waits for the chain's last value: `block` and what follows it alone. */
+/* Twice around: the second turn begins with what the first one left. */
+static bool check_chains(const gc_flow *flow, const gc_block *block, const gc_divergence_claim *claim, uint32_t path,
+                         chains *all, gc_divergence_proof *proof) {
+    memset(all, 0, sizeof *all);
+    all->count = claim->chains ? claim->chains : 1;
+    for (uint32_t turn = 0; turn < 2; turn++)
+        if (!follow_chains(flow, block, claim, path, all, proof)) return false;
+    for (uint32_t i = 0; i < all->count; i++)
+        if (all->live[i].links != 2 * claim->body / all->count)
+            return gc_refuse(proof, "chain %u of path %u has %u links, not %u", i, path, all->live[i].links / 2,
+                             claim->body / all->count);
+    return true;
+}
+
+/*
+ * Whether the loop's own code behind it waits for a chain's last value: `block` and what follows it, as long as nobody gets there
+ * but through this loop.
+ */
 static bool awaits(gc_region *region, uint32_t loop, uint32_t block, value live) {
     const gc_flow *flow = region->flow;
     memset(region->marks, 0, flow->block_count);
+    region->marks[region->end] = 1;
     for (uint32_t other = 0; other < region->loop_count; other++)
-        if (region->loops[other] != loop)
-            gc_flow_mark(flow, region->loops[other], region->end, region->marks, region->stack);
-    while (!region->marks[block] && block != region->end) {
+        if (region->loops[other] != loop) gc_flow_mark(flow, region->loops[other], loop, region->marks, region->stack);
+    while (!region->marks[block]) {
         const gc_block *own = &flow->blocks[block];
         for (uint32_t i = 0; i < own->count; i++) {
             const gc_instruction *in = &flow->instructions[own->first + i];
@@ -123,12 +165,14 @@ static bool awaits(gc_region *region, uint32_t loop, uint32_t block, value live)
     return false;
 }
 
-static bool check_end(gc_region *region, uint32_t path, value live, gc_divergence_proof *proof) {
+static bool check_end(gc_region *region, uint32_t path, const chains *all, gc_divergence_proof *proof) {
     const uint32_t loop = region->loops[path];
     const gc_block *block = &region->flow->blocks[loop];
     const uint32_t *next = &region->flow->successors[block->successor];
-    return awaits(region, loop, next[0] == loop ? next[1] : next[0], live) ||
-           gc_refuse(proof, "path %u ends before its result is there", path);
+    for (uint32_t i = 0; i < all->count; i++)
+        if (!awaits(region, loop, next[0] == loop ? next[1] : next[0], all->live[i]))
+            return gc_refuse(proof, "path %u ends before its result is there", path);
+    return true;
 }
 
 typedef struct content {
@@ -177,8 +221,6 @@ bool gc_check_loop(gc_region *region, const gc_divergence_claim *claim, uint32_t
     if (sum.markers > 1 || sum.scaffold > GC_PROOF_LOOP_SCAFFOLD_MAX)
         return gc_refuse(proof, "path %u holds too much scaffold: %u instructions and %u markers", path, sum.scaffold,
                          sum.markers);
-    value live = {0};
-    /* Twice around: the second turn begins with what the first one left. */
-    if (!follow_chain(flow, block, claim, path, &live, proof)) return false;
-    return follow_chain(flow, block, claim, path, &live, proof) && check_end(region, path, live, proof);
+    chains all;
+    return check_chains(flow, block, claim, path, &all, proof) && check_end(region, path, &all, proof);
 }

@@ -21,6 +21,11 @@ static bool is_region_scaffold(const gc_instruction *in) {
     return false;
 }
 
+/* What a barrier of the block is made of. */
+static bool is_block_barrier(const gc_instruction *in) {
+    return strcmp(in->mnemonic, "BAR") == 0;
+}
+
 static bool check_outside_loops(const gc_divergence_claim *claim, const gc_instruction *in,
                                 gc_divergence_proof *proof) {
     if (!in->mnemonic)
@@ -33,7 +38,7 @@ static bool check_outside_loops(const gc_divergence_claim *claim, const gc_instr
     if (gc_is_intended(claim, in))
         return gc_refuse(proof, "%s at 0x%llx stands in the timed region outside the paths' loops", in->mnemonic,
                          pc_of(in));
-    return is_region_scaffold(in) ||
+    return is_region_scaffold(in) || (claim->block && is_block_barrier(in)) ||
            gc_refuse(proof, "the timed region holds an unexpected %s at 0x%llx", in->mnemonic, pc_of(in));
 }
 
@@ -106,7 +111,7 @@ static bool check_region(const gc_divergence_claim *claim, const gc_region *regi
 }
 
 static bool check_equal_loops(gc_divergence_proof *proof) {
-    for (uint32_t p = 1; p < proof->paths; p++) {
+    for (uint32_t p = 1; p < proof->loops; p++) {
         if (proof->loop_instructions[p] != proof->loop_instructions[0])
             return gc_refuse(proof, "path %u holds %u instructions, path 0 %u", p, proof->loop_instructions[p],
                              proof->loop_instructions[0]);
@@ -124,16 +129,20 @@ static bool check_counts(const gc_divergence_claim *claim, gc_divergence_proof *
     return true;
 }
 
+static uint32_t nodes_of(const gc_divergence_claim *claim) {
+    return claim->levels > 1 ? 2 * claim->paths - 1 : claim->paths;
+}
+
 static void prove(const gc_divergence_claim *claim, gc_region *region, gc_divergence_proof *proof) {
     if (!gc_region_find(region, proof)) return;
     take_mnemonic(claim, region, proof);
     tally_scaffold(claim, region, proof);
-    if (!gc_region_find_loops(region, proof)) return;
+    if (!gc_region_find_loops(region, claim->levels > 1, proof)) return;
     bool good = true;
-    for (uint32_t path = 0; path < region->loop_count; path++) good = gc_check_loop(region, claim, path, proof) && good;
+    for (uint32_t loop = 0; loop < region->loop_count; loop++) good = gc_check_loop(region, claim, loop, proof) && good;
     if (!good || !check_region(claim, region, proof)) return;
-    if (region->loop_count != claim->paths) {
-        gc_refuse(proof, "%u paths between the clock reads, not %u", region->loop_count, claim->paths);
+    if (region->loop_count != nodes_of(claim)) {
+        gc_refuse(proof, "%u loops between the clock reads, not %u", region->loop_count, nodes_of(claim));
         return;
     }
     if (!check_equal_loops(proof) || !gc_region_check_dispatch(region, proof) || !check_counts(claim, proof)) return;
@@ -154,17 +163,25 @@ static gpuchar_status prove_code(const gc_code *code, const gc_divergence_claim 
     return status;
 }
 
+static gpuchar_status check_arguments(const gc_divergence_claim *claim) {
+    const uint64_t bytes = claim->argument_bytes;
+    const uint64_t turns_end =
+        (uint64_t)claim->turns_offset + (uint64_t)claim->turns_stride * (nodes_of(claim) - 1) + 4;
+    const uint64_t lanes_end = claim->uniform ? 0 : (uint64_t)claim->lanes_offset + 32;
+    if (bytes <= GC_PROOF_ARGUMENTS_MAX && turns_end <= bytes && lanes_end <= bytes) return GPUCHAR_OK;
+    return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "a claim's turns and lanes stand inside its arguments");
+}
+
 static gpuchar_status check_claim(const gc_divergence_claim *claim) {
     if (!claim || !claim->kernel || !claim->mnemonics || claim->mnemonic_count == 0)
         return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "a claim needs a kernel and a mnemonic");
     if (claim->paths == 0 || claim->paths > GC_PROOF_PATHS_MAX || claim->body == 0)
         return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "a claim has 1 to %d paths and a body", GC_PROOF_PATHS_MAX);
-    const uint32_t bytes = claim->argument_bytes;
-    if (claim->arguments &&
-        (bytes > GC_PROOF_ARGUMENTS_MAX || claim->iterations == 0 || bytes < 4 ||
-         claim->iterations_offset > bytes - 4 || (!claim->uniform && (bytes < 32 || claim->lanes_offset > bytes - 32))))
-        return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "a claim's iterations and lanes stand inside its arguments");
-    return GPUCHAR_OK;
+    if (claim->levels > 1 && claim->paths != 1u << (claim->levels - 1))
+        return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "a tree of %u levels has not %u paths", claim->levels, claim->paths);
+    if (claim->chains > GC_PROOF_CHAINS_MAX || (claim->chains && claim->body % claim->chains))
+        return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "a body of %u has not %u equal chains", claim->body, claim->chains);
+    return claim->arguments ? check_arguments(claim) : GPUCHAR_OK;
 }
 
 gpuchar_status gc_prove_divergence(const void *cubin, size_t size, const gc_divergence_claim *claim,

@@ -6,6 +6,7 @@
 #define GC_PROOF_H
 
 #include <gpuchar/stat.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* What a kernel with divergent paths claims about itself. */
@@ -13,37 +14,44 @@ typedef struct gc_divergence_claim {
     const char *kernel;           /* name of the function in the cubin */
     const char *const *mnemonics; /* base mnemonics that count as the chained instruction ("FFMA"), any of them */
     uint32_t mnemonic_count;
-    uint32_t paths;   /* loops expected in the timed region */
+    uint32_t paths;   /* ways through the timed region */
+    uint32_t levels;  /* 0, 1: a loop for each path. n: a binary tree of decisions (paths = 2^(n-1)) with a loop at each
+                         of its nodes; each path takes n of them, the root's first. Node 0 is the root, the children of
+                         n are 2n + 1 and 2n + 2 */
     uint32_t body;    /* chained instructions expected in each loop */
+    uint32_t chains;  /* independent chains of equal length that the body consists of; 0: one */
     uint32_t uniform; /* 1: no divergent dispatch is expected (a convergent kernel: paths is 1) */
-    /* How the kernel is launched: its arguments, and where in them the turns of each loop and the path of each lane
-     * stand (32-bit number, 32 bytes). NULL: nothing is said about turns and about who takes which path. */
+    uint32_t block;   /* 1: the whole block is timed: barriers of the block stand in the region */
+    /* How the kernel is launched: its arguments, and where in them the turns of the loops (32-bit numbers) and the path of
+     * each lane (32 bytes) stand. NULL: nothing is said about turns and about who takes which path. */
     const void *arguments;
     uint32_t argument_bytes;
-    uint32_t iterations;
-    uint32_t iterations_offset;
+    uint32_t turns_offset;
+    uint32_t turns_stride; /* from a node's turns to those of the next; 0: one number for all loops */
     uint32_t lanes_offset; /* not used when `uniform` */
 } gc_divergence_claim;
 
 #define GC_PROOF_PATHS_MAX 32
-#define GC_PROOF_ARGUMENTS_MAX 256
+#define GC_PROOF_LOOPS_MAX 63
+#define GC_PROOF_CHAINS_MAX 8
+#define GC_PROOF_ARGUMENTS_MAX 512
 #define GC_PROOF_LOOP_SCAFFOLD_MAX 8
 
 /*
  * What was found. `status` is GPUCHAR_OK, or GPUCHAR_E_NOT_PROVED with `reason` in words ("path 7 holds 127 FFMA, not
- * 128"); the other fields then say what was seen until the proof failed. Paths are numbered in the order of their code.
+ * 128"); the other fields then say what was seen until the proof failed. Loops are numbered in the order of their code.
  */
 typedef struct gc_divergence_proof {
     gpuchar_status status;
     char reason[160];
     char mnemonic[32];
-    uint32_t paths;              /* loops found between the clock reads */
+    uint32_t loops;              /* found between the clock reads */
     uint32_t dispatch_decisions; /* sum of (successors that lead to a path - 1) over the branches of the region */
     uint32_t barriers;           /* BSSY intervals inside the region */
-    uint32_t loop_instructions[GC_PROOF_PATHS_MAX]; /* all instructions of each loop, padding included */
-    uint32_t loop_intended[GC_PROOF_PATHS_MAX];
-    uint32_t loop_stall[GC_PROOF_PATHS_MAX];
-    uint64_t turns;          /* of its loop that each thread was followed through; 0: not followed */
+    uint32_t loop_instructions[GC_PROOF_LOOPS_MAX]; /* all instructions of each loop, padding included */
+    uint32_t loop_intended[GC_PROOF_LOOPS_MAX];
+    uint32_t loop_stall[GC_PROOF_LOOPS_MAX];
+    bool followed;           /* threads of all paths took their loops and turned as often as the arguments say */
     uint64_t intended_total; /* chained instructions in the whole region */
     uint64_t scaffold_total; /* all others in the region */
     uint64_t region_bytes;
@@ -53,15 +61,16 @@ typedef struct gc_divergence_proof {
 /*
  * Proves a divergent kernel, from the decoded machine code alone:
  * - exactly two clock reads, and a region between them that is entered and left through them only;
- * - `paths` loops in it and no other cycle: each one block that branches to itself, from which no other loop is reached;
+ * - a loop for each path, or for each node of the tree, and no other cycle: each one block that branches to itself; but in a
+ *   tree no loop is reached from another;
  * - in each loop exactly `body` chained instructions, none predicated, each reading as a factor, operand or address what
- *   the one before wrote, the first one what the last one wrote; nothing else writes the chain's registers. With MUFU one
+ *   the one before (of its chain) wrote, the first one what the last one wrote; nothing else writes the chain's registers. With MUFU one
  *   FADD or FMUL per loop may be a link of the chain (not counted);
  * - beside them in each loop only counter, compare, branches, moves and NOP, at most GC_PROOF_LOOP_SCAFFOLD_MAX without the NOPs;
  * - the same number of instructions and the same stall sum in all loops;
  * - behind each loop, on its path's own code, an instruction that needs the chain's result: a path ends when that is there;
- * - with arguments, following a thread of every path through the machine code: it takes the loop of its path's number and
- *   no other, the same one from another lane, and turns `iterations` times, or once when told so;
+ * - with arguments, following a thread of every path through the machine code: it takes the loops of its path and no other,
+ *   the same ones from another lane, and turns as often as told;
  * - no chained instruction outside the loops (IMAD that only moves, shifts or adds, and IMAD.WIDE, are scaffold);
  * - paths - 1 dispatch decisions, none uniform by its form, each with a place where its threads meet again (the BSYNC of a
  *   BSSY interval around it, or a WARPSYNC of the whole warp) that cannot be gone around before the second clock read; with

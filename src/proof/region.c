@@ -26,7 +26,7 @@ gpuchar_status gc_region_open(const gc_code *code, const gc_flow *flow, gc_regio
     region->reach = calloc(count, sizeof *region->reach);
     if (region->inside && region->marks && region->stack && region->reach) return GPUCHAR_OK;
     gc_region_close(region);
-    return gc_fail_memory(count * 10);
+    return gc_fail_memory(count * 14);
 }
 
 void gc_region_close(gc_region *region) {
@@ -112,8 +112,8 @@ static bool settled(const gc_region *region, const gc_block *block, uint32_t sel
     return true;
 }
 
-static uint32_t reach_of_successors(const gc_region *region, const gc_block *block, uint32_t self) {
-    uint32_t reach = 0;
+static uint64_t reach_of_successors(const gc_region *region, const gc_block *block, uint32_t self) {
+    uint64_t reach = 0;
     for (uint32_t i = 0; i < block->successor_count; i++) {
         const uint32_t next = region->flow->successors[block->successor + i];
         if (next != self && region->inside[next]) reach |= region->reach[next];
@@ -142,21 +142,22 @@ static bool find_reach(gc_region *region, gc_divergence_proof *proof) {
     return true;
 }
 
-bool gc_region_find_loops(gc_region *region, gc_divergence_proof *proof) {
+bool gc_region_find_loops(gc_region *region, bool nested, gc_divergence_proof *proof) {
     const gc_flow *flow = region->flow;
     for (uint32_t b = 0; b < flow->block_count; b++) {
         if (!gc_region_is_loop(region, b)) continue;
-        if (region->loop_count == GC_PROOF_PATHS_MAX)
-            return gc_refuse(proof, "more than %d loops between the clock reads", GC_PROOF_PATHS_MAX);
+        if (region->loop_count == GC_PROOF_LOOPS_MAX)
+            return gc_refuse(proof, "more than %d loops between the clock reads", GC_PROOF_LOOPS_MAX);
         const gc_instruction *last = gc_flow_last(flow, &flow->blocks[b]);
         if (last->kind != GC_OP_BRANCH || flow->blocks[b].successor_count != 2)
             return gc_refuse(proof, "the loop that ends at 0x%llx has no way out or several", pc_of(last));
-        region->reach[b] = 1u << region->loop_count;
+        region->reach[b] = UINT64_C(1) << region->loop_count;
         region->loops[region->loop_count++] = b;
     }
-    proof->paths = region->loop_count;
+    proof->loops = region->loop_count;
     if (!find_reach(region, proof)) return false;
-    for (uint32_t i = 0; i < region->loop_count; i++)
-        if (region->reach[region->loops[i]] != 1u << i) return gc_refuse(proof, "path %u leads into another path", i);
+    for (uint32_t i = 0; i < region->loop_count && !nested; i++)
+        if (region->reach[region->loops[i]] != UINT64_C(1) << i)
+            return gc_refuse(proof, "path %u leads into another path", i);
     return true;
 }

@@ -14,8 +14,8 @@ typedef struct gc_region {
     uint8_t *inside;                    /* by block: 1 between the clock reads */
     uint8_t *marks;                     /* scratch, by block */
     uint32_t *stack;                    /* scratch, by block */
-    uint32_t *reach;                    /* by block: bit n: path loop n can be reached, itself included */
-    uint32_t loops[GC_PROOF_PATHS_MAX]; /* blocks */
+    uint64_t *reach;                    /* by block: bit n: loop n can be reached, itself included */
+    uint32_t loops[GC_PROOF_LOOPS_MAX]; /* blocks */
     uint32_t loop_count;
 } gc_region;
 
@@ -27,7 +27,8 @@ void gc_region_close(gc_region *region);
 
 /* Each returns false after gc_refuse. In this order: */
 bool gc_region_find(gc_region *region, gc_divergence_proof *proof);
-bool gc_region_find_loops(gc_region *region, gc_divergence_proof *proof);
+/* `nested`: one loop may lead into another. */
+bool gc_region_find_loops(gc_region *region, bool nested, gc_divergence_proof *proof);
 /* Decisions of the dispatch, each inside an interval that no thread leaves but through its BSYNC. */
 bool gc_region_check_dispatch(gc_region *region, gc_divergence_proof *proof);
 

@@ -12,12 +12,15 @@ typedef struct walker {
     const gc_divergence_claim *claim;
     gc_divergence_proof *proof;
     gc_thread thread;
+    uint8_t arguments[GC_PROOF_ARGUMENTS_MAX];
     uint32_t path;
-    uint32_t iterations;
-    /* What came out. */
-    uint32_t loop; /* index in region->loops; UINT32_MAX: none yet */
-    uint32_t turns;
+    uint32_t taken; /* loops so far, of the path's levels */
+    /* By node and by loop, over all walks: which loop is which node's. */
+    uint32_t loop_of[GC_PROOF_LOOPS_MAX];
+    uint32_t node_of[GC_PROOF_LOOPS_MAX];
 } walker;
+
+#define GC_WALK_NONE UINT32_MAX
 
 static unsigned long long pc_of(const gc_instruction *in) {
     return (unsigned long long)in->pc;
@@ -103,25 +106,57 @@ static bool leave(walker *w, uint32_t block, uint32_t *next) {
     return *next < flow->block_count || gc_refuse(w->proof, "path %u runs out of the function", w->path);
 }
 
+static uint32_t levels_of(const gc_divergence_claim *claim) {
+    return claim->levels ? claim->levels : 1;
+}
+
+/* The node that a path takes on a level: the path's bits are its decisions, the highest first. */
+static uint32_t node_at(const gc_divergence_claim *claim, uint32_t path, uint32_t level) {
+    if (claim->levels <= 1) return path;
+    return (1u << level) - 1 + (path >> (claim->levels - 1 - level));
+}
+
+static uint32_t nodes_of(const gc_divergence_claim *claim) {
+    return claim->levels > 1 ? 2 * claim->paths - 1 : claim->paths;
+}
+
+static uint8_t *turns_of(walker *w, uint32_t node) {
+    return w->arguments + w->claim->turns_offset + (size_t)w->claim->turns_stride * node;
+}
+
+/* The walk came to a loop: of the node whose turn it is, now and in every other walk. */
+static bool enter_loop(walker *w, const gc_instruction *first, uint32_t loop, uint32_t *turns) {
+    if (w->taken == levels_of(w->claim))
+        return gc_refuse(w->proof, "path %u takes more than %u loops, at 0x%llx", w->path, w->taken, pc_of(first));
+    const uint32_t node = node_at(w->claim, w->path, w->taken++);
+    if (w->loop_of[node] == GC_WALK_NONE && w->node_of[loop] == GC_WALK_NONE) {
+        w->loop_of[node] = loop;
+        w->node_of[loop] = node;
+    }
+    if (w->loop_of[node] == GC_WALK_NONE)
+        return gc_refuse(w->proof, "path %u takes the loop of another one, at 0x%llx", w->path, pc_of(first));
+    if (w->loop_of[node] != loop)
+        return gc_refuse(w->proof, "path %u takes another loop from another lane, at 0x%llx", w->path, pc_of(first));
+    memcpy(turns, turns_of(w, node), sizeof *turns);
+    return true;
+}
+
 static bool turn_loop(walker *w, uint32_t block, uint32_t loop, uint32_t *next) {
     const gc_block *body = &w->region->flow->blocks[block];
     const gc_instruction *first = &w->region->flow->instructions[body->first];
-    if (w->loop != UINT32_MAX)
-        return gc_refuse(w->proof, "path %u takes more than one loop, at 0x%llx", w->path, pc_of(first));
-    w->loop = loop;
     const control turn = control_of(w, body);
+    uint32_t expected = 0, turns = 0;
+    if (!enter_loop(w, first, loop, &expected)) return false;
     do {
-        if (++w->turns > w->iterations)
-            return gc_refuse(w->proof, "path %u turns more than %u times", w->path, w->iterations);
+        if (++turns > expected) return gc_refuse(w->proof, "path %u turns more than %u times", w->path, expected);
         /* The first turn makes all of the chain's registers unknown. */
-        if (w->turns == 1 || !turn.alone)
+        if (turns == 1 || !turn.alone)
             for (uint32_t i = 0; i < body->count; i++) run(w, first + i);
         else
             for (uint32_t i = 0; i < turn.count; i++) run(w, turn.steps[i]);
         if (!leave(w, block, next)) return false;
     } while (*next == block);
-    return w->turns == w->iterations ||
-           gc_refuse(w->proof, "path %u turns %u times, not %u", w->path, w->turns, w->iterations);
+    return turns == expected || gc_refuse(w->proof, "path %u turns %u times, not %u", w->path, turns, expected);
 }
 
 static bool follow(walker *w) {
@@ -140,40 +175,42 @@ static bool follow(walker *w) {
             run(w, &flow->instructions[flow->blocks[block].first + i]);
         if (!leave(w, block, &block)) return false;
     }
-    return w->loop != UINT32_MAX || gc_refuse(w->proof, "path %u takes no loop", w->path);
+    return w->taken == levels_of(w->claim) ||
+           gc_refuse(w->proof, "path %u takes %u loops, not %u", w->path, w->taken, levels_of(w->claim));
 }
 
 /* A thread at lane `lane` that is told path `path`; all other lanes are told another one. */
-static bool walk(walker *w, uint32_t path, uint32_t lane, uint32_t iterations) {
+static bool walk(walker *w, uint32_t path, uint32_t lane) {
     const gc_divergence_claim *claim = w->claim;
-    uint8_t arguments[GC_PROOF_ARGUMENTS_MAX];
-    memcpy(arguments, claim->arguments, claim->argument_bytes);
-    memcpy(arguments + claim->iterations_offset, &iterations, sizeof iterations);
     if (!claim->uniform) {
-        memset(arguments + claim->lanes_offset, (int)((path + 1) % claim->paths), 32);
-        arguments[claim->lanes_offset + lane] = (uint8_t)path;
+        memset(w->arguments + claim->lanes_offset, (int)((path + 1) % claim->paths), 32);
+        w->arguments[claim->lanes_offset + lane] = (uint8_t)path;
     }
     w->path = path;
-    w->iterations = iterations;
-    w->loop = UINT32_MAX;
-    w->turns = 0;
-    if (gc_thread_start(w->region->code, arguments, claim->argument_bytes, lane, &w->thread) < 0)
+    w->taken = 0;
+    if (gc_thread_start(w->region->code, w->arguments, claim->argument_bytes, lane, &w->thread) < 0)
         return gc_refuse(w->proof, "%s", gpuchar_last_error()->message);
     return follow(w);
 }
 
+/* Every path with the turns that the arguments tell. */
+static bool walk_all(walker *w, bool mirrored) {
+    for (uint32_t path = 0; path < w->claim->paths; path++)
+        if (!walk(w, path, mirrored ? 31 - path : path)) return false;
+    return true;
+}
+
 bool gc_check_walks(const gc_region *region, const gc_divergence_claim *claim, gc_divergence_proof *proof) {
     walker w = {.region = region, .claim = claim, .proof = proof};
-    uint32_t taken = 0;
-    for (uint32_t path = 0; path < claim->paths; path++) {
-        if (!walk(&w, path, path, claim->iterations)) return false;
-        const uint32_t loop = w.loop;
-        if (taken >> loop & 1) return gc_refuse(proof, "path %u takes the loop of another one", path);
-        taken |= 1u << loop;
-        /* Once more from another lane, with a single turn: the lane map alone decides, and the turns are as told. */
-        if (!walk(&w, path, 31 - path, 1)) return false;
-        if (w.loop != loop) return gc_refuse(proof, "path %u takes another loop from another lane", path);
+    for (uint32_t i = 0; i < GC_PROOF_LOOPS_MAX; i++) w.loop_of[i] = w.node_of[i] = GC_WALK_NONE;
+    memcpy(w.arguments, claim->arguments, claim->argument_bytes);
+    if (!walk_all(&w, false)) return false;
+    /* Once more from other lanes and with other turns, where it can be each node's own number: the lane map alone
+     * decides, and the turns are those told. */
+    for (uint32_t node = 0; node < nodes_of(claim); node++) {
+        const uint32_t turns = claim->turns_stride ? node + 1 : 1;
+        memcpy(turns_of(&w, node), &turns, sizeof turns);
     }
-    proof->turns = claim->iterations;
-    return true;
+    proof->followed = walk_all(&w, true);
+    return proof->followed;
 }

@@ -6,7 +6,7 @@
 
 /*
  * Follows, for every path, a thread with that path's number from the kernel's entry to the second clock read; after the
- * loops were found. Fills proof->turns; false after gc_refuse.
+ * loops were found. Fills proof->followed; false after gc_refuse.
  */
 bool gc_check_walks(const gc_region *region, const gc_divergence_claim *claim, gc_divergence_proof *proof);
 

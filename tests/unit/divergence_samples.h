@@ -36,9 +36,8 @@ typedef struct sweep_arguments {
     uint32_t operand, start;
     uint8_t lanes[32];
 } sweep_arguments;
-static const sweep_arguments ARGUMENTS;
-
 #define TURNS 5
+static const sweep_arguments ARGUMENTS = {.iterations = TURNS};
 
 static inline gc_divergence_claim sweep_claim(int kind, uint32_t body) {
     return (gc_divergence_claim){.kernel = SWEEP,
@@ -48,8 +47,7 @@ static inline gc_divergence_claim sweep_claim(int kind, uint32_t body) {
                                  .body = body,
                                  .arguments = &ARGUMENTS,
                                  .argument_bytes = sizeof ARGUMENTS,
-                                 .iterations = TURNS,
-                                 .iterations_offset = offsetof(sweep_arguments, iterations),
+                                 .turns_offset = offsetof(sweep_arguments, iterations),
                                  .lanes_offset = offsetof(sweep_arguments, lanes)};
 }
 

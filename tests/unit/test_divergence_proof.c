@@ -45,10 +45,10 @@ static void test_own_kernel_on_every_architecture(void **state) {
             const gc_divergence_proof proof = prove(sweep(kind, i), &claim);
             expect_proved(&proof, NVRTC.archs[i]);
             assert_string_equal(proof.mnemonic, CHAINED[kind]);
-            assert_int_equal(proof.paths, 32);
+            assert_int_equal(proof.loops, 32);
             assert_int_equal(proof.dispatch_decisions, 31);
             assert_int_equal(proof.intended_total, 32 * BODY);
-            assert_int_equal(proof.turns, TURNS);
+            assert_true(proof.followed);
             assert_true(proof.barriers >= 1);
             assert_int_equal(proof.region_bytes, (proof.intended_total + proof.scaffold_total) * 16);
             for (int path = 0; path < 32; path++) {
@@ -101,7 +101,7 @@ static void test_wrong_claims(void **state) {
     expect_reason(&proof, arch, "path 0 holds 64 FFMA, not 65");
     claim = claim_of(SWEEP, &CHAINED[0], 31, BODY);
     proof = prove(cubin, &claim);
-    expect_reason(&proof, arch, "32 paths between the clock reads, not 31");
+    expect_reason(&proof, arch, "32 loops between the clock reads, not 31");
     claim = claim_of(SWEEP, &DFMA, 32, BODY);
     proof = prove(cubin, &claim);
     expect_reason(&proof, arch, "unexpected FFMA");
@@ -134,7 +134,7 @@ static const text_case TEXTS[] = {
     {"switch (path) { PATH(0, EIGHT) PATH(1, EIGHT) PATH(2, SEVEN) PATH(3, EIGHT) PATH(4, EIGHT) PATH(5, EIGHT) }",
      "holds 7 FFMA, not 8", 6, 8},
     {"switch (path) { PATH(0, EIGHT) PATH(1, EIGHT) PATH(2, EIGHT) PATH(3, EIGHT) PATH(4, EIGHT) }",
-     "5 paths between the clock reads, not 6", 6, 8},
+     "5 loops between the clock reads, not 6", 6, 8},
     {"if (path) { LOOP(EIGHT, 0) } else { LOOP(EIGHT, 1) }", NULL, 2, 8},
     {"LOOP(EIGHT, 0)", NULL, 1, 8},
     /* Two chains in turn: half the latency. */
