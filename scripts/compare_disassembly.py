@@ -142,7 +142,7 @@ def read_text(path):
 
 def own_kernels():
     prelude = read_text(os.path.join(KERNELS, "prelude.cu"))
-    sweep = prelude + read_text(os.path.join(KERNELS, "divergence_sweep.cu"))
+    sweep = prelude + "".join(read_text(os.path.join(KERNELS, name)) for name in ("paths.cu", "divergence_sweep.cu"))
     validation = prelude + read_text(os.path.join(KERNELS, "divergence_validation.cu"))
     for kind in (1, 2, 3, 4):
         yield "divergence_sweep kind %d" % kind, "#define GPUCHAR_KIND %d\n#define GPUCHAR_BODY 64\n" % kind + sweep

@@ -3,6 +3,7 @@
 #include <core/util.h>
 #include <experiments/divergence_options.h>
 #include <experiments/divergence_reduce.h>
+#include <experiments/options.h>
 #include <string.h>
 
 #define TARGET_PATH_CYCLES 32768
@@ -71,33 +72,12 @@ static gpuchar_status resolve_ways(gpuchar_divergence_sweep_options *options) {
 
 /* ---- the rest ---- */
 
-static gpuchar_status check_choice(const char *name, uint32_t value, uint32_t highest) {
-    if (value <= highest) return GPUCHAR_OK;
-    return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "%s is %u; known are 0 to %u", name, value, highest);
-}
-
-static gpuchar_status check_range(const char *name, uint32_t value, uint32_t lowest, uint32_t highest) {
-    if (value >= lowest && value <= highest) return GPUCHAR_OK;
-    return gc_fail(GPUCHAR_E_LIMIT, "%s is %u; it can be %u to %u, 0 for the default", name, value, lowest, highest);
-}
-
-/* Counters that are off cannot agree. */
-static gpuchar_status check_demands(const gpuchar_divergence_sweep_options *options) {
-    gpuchar_status status = check_choice("counters", options->counters, GPUCHAR_COUNTERS_REQUIRED);
-    if (status == GPUCHAR_OK) status = check_choice("require", options->require, 7);
-    if (status != GPUCHAR_OK) return status;
-    if (options->counters != GPUCHAR_COUNTERS_OFF || !(options->require & GPUCHAR_REQUIRE_COUNTED)) return GPUCHAR_OK;
-    gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "`require` asks for counted results, but counters is GPUCHAR_COUNTERS_OFF");
-    gc_hint("set counters to GPUCHAR_COUNTERS_REQUIRED, or take GPUCHAR_REQUIRE_COUNTED out of `require`");
-    return GPUCHAR_E_INVALID_ARGUMENT;
-}
-
 gpuchar_status gc_divergence_resolve(void *raw) {
     gpuchar_divergence_sweep_options *options = raw;
-    gpuchar_status status = check_choice("kind", options->kind, GPUCHAR_PATH_SPECIAL);
-    if (status == GPUCHAR_OK) status = check_choice("lane_map", options->lane_map, GPUCHAR_LANES_GIVEN);
-    if (status == GPUCHAR_OK) status = check_choice("keep_samples", options->keep_samples, 1);
-    if (status == GPUCHAR_OK) status = check_demands(options);
+    gpuchar_status status = gc_option_choice("kind", options->kind, GPUCHAR_PATH_SPECIAL);
+    if (status == GPUCHAR_OK) status = gc_option_choice("lane_map", options->lane_map, GPUCHAR_LANES_GIVEN);
+    if (status == GPUCHAR_OK) status = gc_option_choice("keep_samples", options->keep_samples, 1);
+    if (status == GPUCHAR_OK) status = gc_option_demands(options->counters, options->require);
     if (status == GPUCHAR_OK) status = resolve_ways(options);
     if (status != GPUCHAR_OK) return status;
     if (options->kind == 0) options->kind = GPUCHAR_PATH_FP32;
@@ -112,8 +92,8 @@ gpuchar_status gc_divergence_resolve(void *raw) {
         options->iterations = TARGET_PATH_CYCLES / (options->body * latencies[options->kind]);
         if (options->iterations < 4) options->iterations = 4;
     }
-    status = check_range("iterations", options->iterations, 4, 65536);
-    return status == GPUCHAR_OK ? check_range("launches", options->launches, 5, 10000) : status;
+    status = gc_option_range("iterations", options->iterations, 4, 65536);
+    return status == GPUCHAR_OK ? gc_option_range("launches", options->launches, 5, 10000) : status;
 }
 
 void gc_divergence_preset(uint32_t which, void *raw) {

@@ -56,11 +56,11 @@ typedef struct sweep {
 static gpuchar_status compile(sweep *s) {
     const gc_define body[] = {{"GPUCHAR_KIND", s->options->kind}, {"GPUCHAR_BODY", s->options->body}};
     gc_define ways[IMAGES];
-    gc_template templates[IMAGES] = {{"divergence_sweep", body, GC_COUNT(body), ""}};
+    gc_template templates[IMAGES] = {{"divergence_sweep", "paths", body, GC_COUNT(body), ""}};
     size_t count = s->options->counters == GPUCHAR_COUNTERS_OFF ? 1 : IMAGES;
     for (size_t i = 1; i < count; ++i) {
         ways[i] = (gc_define){"GPUCHAR_WAYS", validation_ways[i]};
-        templates[i] = (gc_template){"divergence_validation", &ways[i], 1, ""};
+        templates[i] = (gc_template){"divergence_validation", NULL, &ways[i], 1, ""};
     }
     gpuchar_status status = gc_templates_compile(s->session, templates, count, s->images);
     for (size_t i = 0; i < count && status == GPUCHAR_OK; ++i) s->result->compile_ns += s->images[i]->compile_ns;

@@ -4,23 +4,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static char *source_text(const gc_kernel_source *prelude, const gc_kernel_source *body) {
-    char *text = malloc(prelude->length + body->length + 1);
+#define PARTS 3
+
+static char *source_text(const gc_kernel_source *const parts[PARTS]) {
+    size_t length = 0;
+    for (size_t i = 0; i < PARTS; ++i) length += parts[i] ? parts[i]->length : 0;
+    char *text = malloc(length + 1), *end = text;
     if (!text) {
-        gc_fail_memory(prelude->length + body->length + 1);
+        gc_fail_memory(length + 1);
         return NULL;
     }
-    memcpy(text, prelude->text, prelude->length);
-    memcpy(text + prelude->length, body->text, body->length);
-    text[prelude->length + body->length] = '\0';
+    for (size_t i = 0; i < PARTS; ++i) {
+        if (!parts[i]) continue;
+        memcpy(end, parts[i]->text, parts[i]->length);
+        end += parts[i]->length;
+    }
+    *end = '\0';
     return text;
 }
 
 static gpuchar_status fill_request(const gpuchar_session *session, const gc_template *from, char architecture[16],
                                    gc_compile_request *request) {
-    const gc_kernel_source *prelude = gc_kernel_source_find("prelude");
-    const gc_kernel_source *body = gc_kernel_source_find(from->name);
-    if (!prelude || !body) {
+    const gc_kernel_source *const parts[PARTS] = {gc_kernel_source_find("prelude"),
+                                                  from->shared ? gc_kernel_source_find(from->shared) : NULL,
+                                                  gc_kernel_source_find(from->name)};
+    if (!parts[0] || !parts[2] || (from->shared && !parts[1])) {
         return gc_fail(GPUCHAR_E_INTERNAL, "the library was built without the kernel template \"%s\"", from->name);
     }
     snprintf(architecture, 16, "sm_%u%s", session->architecture, from->suffix ? from->suffix : "");
@@ -28,7 +36,7 @@ static gpuchar_status fill_request(const gpuchar_session *session, const gc_temp
     request->defines = from->defines;
     request->define_count = from->define_count;
     request->architecture = architecture;
-    request->source = source_text(prelude, body);
+    request->source = source_text(parts);
     return request->source ? GPUCHAR_OK : GPUCHAR_E_OUT_OF_MEMORY;
 }
 

@@ -6,7 +6,8 @@
 
 /* One template with its parameters, for the session's architecture. */
 typedef struct gc_template {
-    const char *name; /* of the file in src/kernels */
+    const char *name;   /* of the file in src/kernels */
+    const char *shared; /* another one put before it; NULL: none but the prelude */
     const gc_define *defines;
     size_t define_count;
     const char *suffix; /* "" or "a", "f" for kernels that need the variant */

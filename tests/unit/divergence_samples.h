@@ -20,11 +20,14 @@ static const char *const CHAINED[KINDS] = {"FFMA", "IMAD", "LDG", "MUFU"};
 
 /* The library's own kernel with its parameters; the caller frees it. */
 static inline char *sweep_source(int kind, int body) {
-    char *prelude = read_kernel_text("prelude.cu"), *sweep = read_kernel_text("divergence_sweep.cu");
-    char *text = prelude && sweep ? malloc(strlen(prelude) + strlen(sweep) + 128) : NULL;
-    if (text) sprintf(text, "#define GPUCHAR_KIND %d\n#define GPUCHAR_BODY %d\n%s%s", kind, body, prelude, sweep);
-    free(prelude);
-    free(sweep);
+    static const char *const FILES[] = {"prelude.cu", "paths.cu", "divergence_sweep.cu"};
+    char *text = malloc(1 << 16);
+    size_t used = text ? (size_t)sprintf(text, "#define GPUCHAR_KIND %d\n#define GPUCHAR_BODY %d\n", kind, body) : 0;
+    for (size_t i = 0; text && i < sizeof FILES / sizeof FILES[0]; i++) {
+        char *part = read_kernel_text(FILES[i]);
+        if (part) used += (size_t)snprintf(text + used, (1 << 16) - used, "%s", part);
+        free(part);
+    }
     return text;
 }
 

@@ -1,0 +1,36 @@
+#include <core/error.h>
+#include <experiments/options.h>
+#include <gpuchar/counters.h>
+#include <gpuchar/experiment.h>
+
+gpuchar_status gc_option_choice(const char *name, uint32_t value, uint32_t highest) {
+    if (value <= highest) return GPUCHAR_OK;
+    return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "%s is %u; known are 0 to %u", name, value, highest);
+}
+
+gpuchar_status gc_option_range(const char *name, uint32_t value, uint32_t lowest, uint32_t highest) {
+    if (value >= lowest && value <= highest) return GPUCHAR_OK;
+    return gc_fail(GPUCHAR_E_LIMIT, "%s is %u; it can be %u to %u, 0 for the default", name, value, lowest, highest);
+}
+
+/* Counters that are off cannot agree. */
+gpuchar_status gc_option_demands(uint32_t counters, uint32_t require) {
+    gpuchar_status status = gc_option_choice("counters", counters, GPUCHAR_COUNTERS_REQUIRED);
+    if (status == GPUCHAR_OK) status = gc_option_choice("require", require, 7);
+    if (status != GPUCHAR_OK) return status;
+    if (counters != GPUCHAR_COUNTERS_OFF || !(require & GPUCHAR_REQUIRE_COUNTED)) return GPUCHAR_OK;
+    gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "`require` asks for counted results, but counters is GPUCHAR_COUNTERS_OFF");
+    gc_hint("set counters to GPUCHAR_COUNTERS_REQUIRED, or take GPUCHAR_REQUIRE_COUNTED out of `require`");
+    return GPUCHAR_E_INVALID_ARGUMENT;
+}
+
+gpuchar_status gc_option_count(const char *name, const uint32_t *values, uint32_t count, uint32_t capacity) {
+    if (count > capacity) return gc_fail(GPUCHAR_E_LIMIT, "%s_count is %u; at most %u", name, count, capacity);
+    for (uint32_t i = count; i < capacity; ++i) {
+        if (values[i] == 0) continue;
+        gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "%s[%u] is %u, but %s_count is %u", name, i, values[i], name, count);
+        gc_hint("set %s_count to the number of entries, or leave `%s` at zero for the default ones", name, name);
+        return GPUCHAR_E_INVALID_ARGUMENT;
+    }
+    return GPUCHAR_OK;
+}
