@@ -1,6 +1,7 @@
 /* Recorded sweeps: whether one can be true, whether it answers a call, and the answer, of all its points or of a part. */
 #include <experiments/divergence_reduce.h>
 #include <experiments/divergence_tables.h>
+#include <experiments/evidence.h>
 #include <experiments/experiment.h>
 #include <experiments/untrusted.h>
 #include <stdlib.h>
@@ -79,16 +80,6 @@ static const char *compare(const gpuchar_divergence_sweep_options *asked,
         if (!find_point(recorded, asked->ways[i])) return "ways";
     }
     return asked->keep_samples && !has_samples(recorded) ? "keep_samples" : NULL;
-}
-
-/* Of the answer, not of the recording: a part of a sweep can be steady where the whole is not, and the other way round. */
-static const char *find_demand(const gpuchar_divergence_sweep_options *asked, const gpuchar_evidence *evidence) {
-    const uint32_t unsteady = GPUCHAR_FLAG_THROTTLED | GPUCHAR_FLAG_UNSTABLE | GPUCHAR_FLAG_OFF_LAW;
-    bool counted = (evidence->flags & GPUCHAR_FLAG_COUNTED) != 0, proved = (evidence->flags & GPUCHAR_FLAG_PROVED) != 0;
-    if (asked->counters == GPUCHAR_COUNTERS_REQUIRED && !counted) return "counters";
-    if ((asked->require & GPUCHAR_REQUIRE_COUNTED) && !counted) return "require";
-    if ((asked->require & GPUCHAR_REQUIRE_PROVED) && !proved) return "require";
-    return (asked->require & GPUCHAR_REQUIRE_STABLE) && (evidence->flags & unsteady) ? "require" : NULL;
 }
 
 /* ---- the points ---- */
@@ -202,7 +193,8 @@ const char *gc_divergence_sweep_answer(const void *options, const void *recorded
     if (reason) return reason;
     if (!copy_points(asked, recorded, &made)) return gc_answer_no_memory;
     if (is_part(asked, recorded)) take_part(recorded, &made);
-    reason = find_demand(asked, &made.evidence);
+    /* Of the answer, not of the recording: a part of a sweep can be steady where the whole is not, and the other way round. */
+    reason = gc_evidence_unmet(&made.evidence, asked->counters, asked->require);
     if (reason) {
         gc_divergence_sweep_free(&made);
         return reason;
