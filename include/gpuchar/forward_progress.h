@@ -47,7 +47,7 @@ typedef struct gpuchar_progress_code {
     uint32_t breaks;
     uint32_t warpsyncs;
     uint32_t sleeps;         /* NANOSLEEP */
-    uint32_t spins_first;    /* 1: the waiting side's code lies before the other side's */
+    uint32_t spins_first;    /* 1: the code of the lanes that only wait lies before the other side's */
     uint32_t yields_removed; /* YIELD made NOP before the launch */
     uint32_t reserved;
 } gpuchar_progress_code;
@@ -58,7 +58,11 @@ typedef struct gpuchar_progress_producer {
     gpuchar_progress_run run;
 } gpuchar_progress_producer;
 
-/* One form of the peer wait: lanes wait for a lane of their own warp that still has to run. Frozen. */
+/*
+ * One form of the peer wait: lane 0 calls and waits for the answer, the other lanes wait for the call, and one answers. Whichever
+ * side of the branch runs first, it cannot end before the other one has run: without a switch between the two
+ * in the middle nobody goes on. Frozen.
+ */
 typedef struct gpuchar_progress_peer {
     gpuchar_progress_run run;
     gpuchar_progress_code code;
@@ -95,8 +99,8 @@ GPUCHAR_API void gpuchar_forward_progress_result_free(gpuchar_forward_progress_r
 /*
  * Three probes of one warp, all bounded inside their kernels, all in gpuchar-worker, so that neither the caller's context
  * nor the GPU can be lost: 32 lanes that want one lock; one lane that works while the others ask for its result; lanes
- * that wait for a lane of the other side of a branch, in both orders, and again with YIELD taken out of the machine
- * code. Source: "Characterizing Warp Divergence from Pascal to Blackwell", section IV-E, which leaves the last one out. Since 0.1.
+ * that wait for a lane of the other side of a branch which waits for them, in both orders of the code, and again with YIELD
+ * taken out of the machine code. Source: "Characterizing Warp Divergence from Pascal to Blackwell", section IV-E, which leaves the last one out. Since 0.1.
  * GPUCHAR_CAVEAT: not proved, throttled or compile-only. A probe that does not end is a result, not an error.
  * Errors: those of gpuchar_divergence_sweep, E_NO_WORKER, E_WORKER, E_WORKER_VERSION, E_TIMEOUT (the worker gives no
  * sign of life), E_NOT_APPLICABLE (counters required).

@@ -113,11 +113,13 @@ static gpuchar_progress_code *code_of(progress *p, int probe) {
 }
 
 static gpuchar_status prove_bytes(progress *p, int probe, const void *bytes, size_t size, gpuchar_progress_code *code) {
-    const gc_spin_claim claim = {
-        .kernel = KERNEL, .asks = probe == PROBE_LOCK ? "ATOMG" : "LDG", .one_sided = probe != PROBE_LOCK};
+    static const gc_spin_claim claims[PROBES] = {{KERNEL, "ATOMG", GC_SPIN_ANYWHERE},
+                                                 {KERNEL, "LDG", GC_SPIN_ONE_SIDE},
+                                                 {KERNEL, "LDG", GC_SPIN_BOTH_SIDES},
+                                                 {KERNEL, "LDG", GC_SPIN_BOTH_SIDES}};
     gc_spin_proof *proof = &p->proofs[probe];
     gc_error_box *before = gc_error_take();
-    gpuchar_status status = gc_prove_spin(bytes, size, &claim, proof);
+    gpuchar_status status = gc_prove_spin(bytes, size, &claims[probe], proof);
     if (status == GPUCHAR_E_OUT_OF_MEMORY) {
         gc_error_put(before, GPUCHAR_OK); /* gives the older detail up */
         return status;
@@ -245,7 +247,7 @@ static gpuchar_status run_peers(progress *p) {
     for (int i = 0; i < 2 * ORDERS && status == GPUCHAR_OK; ++i) {
         const gc_image *image = p->images[PROBE_PEER + i % ORDERS];
         const void *bytes = i < ORDERS ? image->bytes : p->without_yield[i % ORDERS];
-        const probe what = {bytes, image->size, 1, 1};
+        const probe what = {bytes, image->size, 1, 0};
         gc_progress_state state;
         if (bytes) status = repeat(p, &what, &state, &p->result->peers[i].run);
     }

@@ -12,7 +12,7 @@ typedef struct gc_progress_state {
     uint32_t lock;
     uint32_t counter;
     uint32_t flag;
-    uint32_t reserved;
+    uint32_t answer;
     uint32_t turn[32];
     uint32_t spins[32];
 } gc_progress_state;

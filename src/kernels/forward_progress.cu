@@ -1,15 +1,16 @@
 // Whether the lanes of one warp wait for each other without end. All loops are bounded by a number of spins.
 //
 // GPUCHAR_PROBE: 1 all lanes want one lock; 2 lane 0 works, then tells the others, which ask until they see it;
-// 3 and 4 the same without work: the lanes that wait stand first in the source, and last.
+// 3 and 4 lane 0 calls and waits for an answer, the others wait for the call, and lane 1 answers: whichever side of the
+// branch runs first, it cannot end before the other one has run. The others stand first in the source, or last.
 
 // Zeroed before the launch.
 struct State {
     u32 lock;
     u32 counter;
     u32 flag;
-    u32 reserved;
-    u32 turn[32];  // probe 1: when this lane had the lock; else 1 when it saw the flag (lane 0: set it)
+    u32 answer;
+    u32 turn[32];  // probe 1: when this lane had the lock; else 1 when it saw what it waited for (probe 2, lane 0: always)
     u32 spins[32]; // how often it asked
 };
 
@@ -59,31 +60,43 @@ static __device__ __forceinline__ void take_lock(const Args &args, u32 lane) {
     state->spins[lane] = spins;
 }
 
+static __device__ __forceinline__ u32 ask(const u32 *address, u32 limit, u32 *spins) {
+    u32 asked = 0, seen = 0;
+#pragma unroll 1
+    while (!seen && asked < limit) {
+        ++asked;
+        seen = read_now(address);
+    }
+    *spins = asked;
+    return seen;
+}
+
 static __device__ __forceinline__ void produce(const Args &args, u32 lane) {
     State *state = args.state;
     u32 x = lane, left = args.header.iterations;
-#if GPUCHAR_PROBE == 2
     // At least once. The counter is part of the text, so that no compiler shortens the work.
     asm volatile("{\n\t.reg .pred more;\n\tagain:\n\tmad.lo.u32 %0, %0, %0, 0x3039;\n\tadd.u32 %1, %1, -1;\n\t"
                  "setp.ne.u32 more, %1, 0;\n\t@more bra again;\n\t}"
                  : "+r"(x), "+r"(left));
     args.header.sink[lane] = x;
-#endif
     fence();
     write_now(&state->flag, 1);
     state->turn[lane] = 1;
 }
 
 static __device__ __forceinline__ void consume(const Args &args, u32 lane) {
-    State *state = args.state;
-    u32 spins = 0, seen = 0;
-#pragma unroll 1
-    while (!seen && spins < args.spin_limit) {
-        ++spins;
-        seen = read_now(&state->flag);
-    }
-    state->turn[lane] = seen;
-    state->spins[lane] = spins;
+    args.state->turn[lane] = ask(&args.state->flag, args.spin_limit, &args.state->spins[lane]);
+}
+
+static __device__ __forceinline__ void call_and_wait(const Args &args, u32 lane) {
+    write_now(&args.state->flag, 1);
+    fence();
+    args.state->turn[lane] = ask(&args.state->answer, args.spin_limit, &args.state->spins[lane]);
+}
+
+static __device__ __forceinline__ void wait_and_answer(const Args &args, u32 lane) {
+    args.state->turn[lane] = ask(&args.state->flag, args.spin_limit, &args.state->spins[lane]);
+    if (lane == 1) write_now(&args.state->answer, 1);
 }
 
 extern "C" __global__ void __launch_bounds__(32) gpuchar_forward_progress(GPUCHAR_ARGS) {
@@ -93,17 +106,23 @@ extern "C" __global__ void __launch_bounds__(32) gpuchar_forward_progress(GPUCHA
     const u64 before = clock_now();
 #if GPUCHAR_PROBE == 1
     take_lock(args, lane);
+#elif GPUCHAR_PROBE == 2
+    if (lane == 0) {
+        produce(args, lane);
+    } else {
+        consume(args, lane);
+    }
 #elif GPUCHAR_PROBE == 3
     if (__builtin_expect(lane != 0, 1)) {
-        consume(args, lane);
+        wait_and_answer(args, lane);
     } else {
-        produce(args, lane);
+        call_and_wait(args, lane);
     }
 #else
     if (__builtin_expect(lane == 0, 1)) {
-        produce(args, lane);
+        call_and_wait(args, lane);
     } else {
-        consume(args, lane);
+        wait_and_answer(args, lane);
     }
 #endif
     __syncwarp();
