@@ -72,6 +72,7 @@ static gpuchar_status prove(sweep *s) {
     const gc_divergence_claim claim = {.kernel = "gpuchar_divergence_sweep",
                                        .mnemonics = &mnemonics[s->options->kind],
                                        .mnemonic_count = 1,
+                                       .function = 5, /* the reciprocal square root */
                                        .paths = PATHS,
                                        .body = s->options->body,
                                        .arguments = &arguments,

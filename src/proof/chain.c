@@ -56,6 +56,10 @@ static bool is_loop_scaffold(const gc_instruction *in) {
 typedef struct value {
     uint16_t first;
     uint8_t count;
+    uint8_t scoreboard; /* that tells when a load or MUFU is done */
+    bool variable;      /* made by such a one: stall counts do not wait for it */
+    bool arrived;       /* something has waited for that scoreboard */
+    uint32_t stalled;   /* cycles since the link that made it was issued */
     uint32_t links;
 } value;
 
@@ -77,11 +81,15 @@ static bool reads(const gc_instruction *in, value live) {
     return live.count == 1 && (in->source_a == live.first || in->source_b == live.first);
 }
 
-static bool check_link(const gc_instruction *in, uint32_t path, gc_divergence_proof *proof) {
+static bool check_link(const gc_divergence_claim *claim, const gc_instruction *in, uint32_t path,
+                       gc_divergence_proof *proof) {
     if (in->guard != GC_PREDICATE_TRUE)
         return gc_refuse(proof, "%s of path %u at 0x%llx is predicated", in->mnemonic, path, pc_of(in));
     if (!in->writes_known || in->destination_count == 0)
         return gc_refuse(proof, "%s of path %u at 0x%llx writes no known register", in->mnemonic, path, pc_of(in));
+    if (strcmp(in->mnemonic, "MUFU") == 0 && in->function != claim->function)
+        return gc_refuse(proof, "MUFU of path %u at 0x%llx is function %u, not %u", path, pc_of(in), in->function,
+                         claim->function);
     if (in->access_bytes && in->access_bytes != 8)
         return gc_refuse(proof, "%s of path %u at 0x%llx loads %u bytes, not an address", in->mnemonic, path, pc_of(in),
                          in->access_bytes);
@@ -102,25 +110,56 @@ static const value *overwritten(const chains *all, const value *own, const gc_in
     return NULL;
 }
 
+/* What an instruction waits for before it is issued. */
+static void wait_for(chains *all, const gc_instruction *in) {
+    for (uint32_t i = 0; i < all->started; i++) {
+        value *live = &all->live[i];
+        if (live->scoreboard < 6 && in->wait_mask >> live->scoreboard & 1) live->arrived = true;
+    }
+}
+
+static void pass_time(chains *all, const gc_instruction *in) {
+    for (uint32_t i = 0; i < all->started; i++) all->live[i].stalled += in->stall;
+}
+
+static bool is_there(const value *live) {
+    return live->count == 0 || (live->variable ? live->arrived : live->stalled >= GC_PROOF_STALL_MIN);
+}
+
+/* A link takes its chain's value and makes the next one. */
+static bool take_link(const gc_divergence_claim *claim, const gc_instruction *in, value *own) {
+    const bool there = is_there(own);
+    own->first = in->destination;
+    own->count = in->destination_count;
+    own->variable = in->access_bytes != 0 || strcmp(in->mnemonic, "MUFU") == 0;
+    own->scoreboard = in->write_barrier;
+    own->arrived = false;
+    own->stalled = 0;
+    own->links += gc_is_intended(claim, in);
+    return there;
+}
+
+static bool follow_link(const gc_divergence_claim *claim, const gc_instruction *in, uint32_t path, chains *all,
+                        gc_divergence_proof *proof) {
+    value *own = gc_is_link(claim, in) ? chain_of(all, in) : NULL;
+    if (gc_is_link(claim, in) && !own)
+        return gc_refuse(proof, "the chain of path %u is broken: %s at 0x%llx does not read the one before", path,
+                         in->mnemonic, pc_of(in));
+    if (own && !take_link(claim, in, own))
+        return gc_refuse(proof, "the chain of path %u is broken: %s at 0x%llx does not wait for the one before", path,
+                         in->mnemonic, pc_of(in));
+    return !overwritten(all, own, in) || gc_refuse(proof, "the chain of path %u is broken: %s at 0x%llx overwrites it",
+                                                   path, in->mnemonic, pc_of(in));
+}
+
 /* One turn of the loop. The chains come in as the turn before left them and go out as this one leaves them. */
 static bool follow_chains(const gc_flow *flow, const gc_block *block, const gc_divergence_claim *claim, uint32_t path,
                           chains *all, gc_divergence_proof *proof) {
     for (uint32_t i = 0; i < block->count; i++) {
         const gc_instruction *in = &flow->instructions[block->first + i];
-        if (in->never) continue;
-        value *own = NULL;
-        if (gc_is_link(claim, in)) {
-            own = chain_of(all, in);
-            if (!own)
-                return gc_refuse(proof, "the chain of path %u is broken: %s at 0x%llx does not read the one before",
-                                 path, in->mnemonic, pc_of(in));
-            own->first = in->destination;
-            own->count = in->destination_count;
-            own->links += gc_is_intended(claim, in);
-        }
-        if (overwritten(all, own, in))
-            return gc_refuse(proof, "the chain of path %u is broken: %s at 0x%llx overwrites it", path, in->mnemonic,
-                             pc_of(in));
+        wait_for(all, in);
+        if (!in->never && !follow_link(claim, in, path, all, proof)) return false;
+        pass_time(all, in);
     }
     return true;
 }
@@ -187,11 +226,11 @@ static bool check_instruction(const gc_divergence_claim *claim, const gc_instruc
                          pc_of(in));
     if (gc_is_intended(claim, in)) {
         sum->intended++;
-        return check_link(in, path, proof);
+        return check_link(claim, in, path, proof);
     }
     if (is_marker(claim, in)) {
         sum->markers++;
-        return check_link(in, path, proof);
+        return check_link(claim, in, path, proof);
     }
     const bool may_write = !in->never && in->kind != GC_OP_BRANCH && !in->writes_known;
     if (!is_loop_scaffold(in) || may_write)

@@ -14,7 +14,8 @@ typedef struct gc_divergence_claim {
     const char *kernel;           /* name of the function in the cubin */
     const char *const *mnemonics; /* base mnemonics that count as the chained instruction ("FFMA"), any of them */
     uint32_t mnemonic_count;
-    uint32_t paths;   /* ways through the timed region */
+    uint32_t function; /* of MUFU: its number in the machine code, 5 is the reciprocal square root */
+    uint32_t paths;    /* ways through the timed region */
     uint32_t levels;  /* 0, 1: a loop for each path. n: a binary tree of decisions (paths = 2^(n-1)) with a loop at each
                          of its nodes; each path takes n of them, the root's first. Node 0 is the root, the children of
                          n are 2n + 1 and 2n + 2 */
@@ -36,6 +37,11 @@ typedef struct gc_divergence_claim {
 #define GC_PROOF_CHAINS_MAX 8
 #define GC_PROOF_ARGUMENTS_MAX 512
 #define GC_PROOF_LOOP_SCAFFOLD_MAX 8
+/* No architecture from sm_70 on has a result of FFMA or IMAD, or of an addition, in fewer cycles. */
+#define GC_PROOF_STALL_MIN 4
+/* Instructions between the clock reads outside of loops: of one path, and how far two paths may be apart. */
+#define GC_PROOF_OUTSIDE_MAX 48 /* and 16 for each level */
+#define GC_PROOF_OUTSIDE_SPREAD 8
 
 /*
  * What was found. `status` is GPUCHAR_OK, or GPUCHAR_E_NOT_PROVED with `reason` in words ("path 7 holds 127 FFMA, not
@@ -51,6 +57,8 @@ typedef struct gc_divergence_proof {
     uint32_t loop_instructions[GC_PROOF_LOOPS_MAX]; /* all instructions of each loop, padding included */
     uint32_t loop_intended[GC_PROOF_LOOPS_MAX];
     uint32_t loop_stall[GC_PROOF_LOOPS_MAX];
+    uint32_t outside_min; /* instructions outside of loops that a path goes through, by following it */
+    uint32_t outside_max;
     bool followed;           /* threads of all paths took their loops and turned as often as the arguments say */
     uint64_t intended_total; /* chained instructions in the whole region */
     uint64_t scaffold_total; /* all others in the region */
@@ -60,21 +68,26 @@ typedef struct gc_divergence_proof {
 
 /*
  * Proves a divergent kernel, from the decoded machine code alone:
- * - exactly two clock reads, and a region between them that is entered and left through them only;
+ * - exactly two clock reads, both of the 64-bit SM clock, and a region between them that is entered and left through them only;
  * - a loop for each path, or for each node of the tree, and no other cycle: each one block that branches to itself; but in a
  *   tree no loop is reached from another;
  * - in each loop exactly `body` chained instructions, none predicated, each reading as a factor, operand or address what
  *   the one before (of its chain) wrote, the first one what the last one wrote; nothing else writes the chain's registers. With MUFU one
- *   FADD or FMUL per loop may be a link of the chain (not counted);
+ *   FADD or FMUL per loop may be a link of the chain (not counted). Each link waits for the one before: by stall counts of at
+ *   least GC_PROOF_STALL_MIN together, or, after a load or MUFU, by the scoreboard that the one before sets;
  * - beside them in each loop only counter, compare, branches, moves and NOP, at most GC_PROOF_LOOP_SCAFFOLD_MAX without the NOPs;
  * - the same number of instructions and the same stall sum in all loops;
  * - behind each loop, on its path's own code, an instruction that needs the chain's result: a path ends when that is there;
  * - with arguments, following a thread of every path through the machine code: it takes the loops of its path and no other,
- *   the same ones from another lane, and turns as often as told;
+ *   the same ones from another lane, and turns as often as told. All arguments but turns and lanes are unknown to it. On its
+ *   way outside of loops it goes through at most GC_PROOF_OUTSIDE_MAX instructions, and paths differ in that by at most
+ *   GC_PROOF_OUTSIDE_SPREAD;
  * - no chained instruction outside the loops (IMAD that only moves, shifts or adds, and IMAD.WIDE, are scaffold);
  * - paths - 1 dispatch decisions, none uniform by its form, each with a place where its threads meet again (the BSYNC of a
  *   BSSY interval around it, or a WARPSYNC of the whole warp) that cannot be gone around before the second clock read; with
  *   `uniform` none;
+ * - no barrier register written but by its BSSY (or cleared right before it), none used twice at a time, no WARPSYNC of a part of the
+ *   warp;
  * - no call, local memory, store, YIELD, BREAK or unknown instruction in the region: nothing but the listed scaffold.
  *
  * Returns GPUCHAR_OK whenever there is a verdict, which is proof->status. Errors: E_INVALID_ARGUMENT (a claim without kernel or

@@ -57,6 +57,8 @@ static bool find_clocks(gc_region *region, gc_divergence_proof *proof) {
             region->end = b;
         found++;
         const gc_instruction *clock = &flow->instructions[flow->blocks[b].first];
+        if (!clock->wide || clock->special != GC_SPECIAL_CLOCK)
+            return gc_refuse(proof, "the clock read at 0x%llx is not of the 64-bit clock", pc_of(clock));
         if (clock->guard != GC_PREDICATE_TRUE)
             return gc_refuse(proof, "the clock read at 0x%llx is predicated", pc_of(clock));
     }

@@ -13,8 +13,10 @@ typedef struct walker {
     gc_divergence_proof *proof;
     gc_thread thread;
     uint8_t arguments[GC_PROOF_ARGUMENTS_MAX];
+    uint8_t told[GC_PROOF_ARGUMENTS_MAX]; /* turns and lanes; whatever else varies from launch to launch */
     uint32_t path;
-    uint32_t taken; /* loops so far, of the path's levels */
+    uint32_t outside; /* instructions between the clock reads that stood in no loop */
+    uint32_t taken;   /* loops so far, of the path's levels */
     /* By node and by loop, over all walks: which loop is which node's. */
     uint32_t loop_of[GC_PROOF_LOOPS_MAX];
     uint32_t node_of[GC_PROOF_LOOPS_MAX];
@@ -171,12 +173,27 @@ static bool follow(walker *w) {
             if (!turn_loop(w, block, loop, &block)) return false;
             continue;
         }
+        if (region->inside[block]) w->outside += flow->blocks[block].count;
         for (uint32_t i = 0; i < flow->blocks[block].count; i++)
             run(w, &flow->instructions[flow->blocks[block].first + i]);
+        const bool inside = region->inside[block];
         if (!leave(w, block, &block)) return false;
+        if (inside) gc_thread_settle_uniforms(&w->thread);
     }
     return w->taken == levels_of(w->claim) ||
            gc_refuse(w->proof, "path %u takes %u loops, not %u", w->path, w->taken, levels_of(w->claim));
+}
+
+/* The way to a path's loops and from them: short, and about as long for every path. */
+static bool check_outside(walker *w) {
+    gc_divergence_proof *proof = w->proof;
+    if (proof->outside_max == 0 || w->outside < proof->outside_min) proof->outside_min = w->outside;
+    if (w->outside > proof->outside_max) proof->outside_max = w->outside;
+    if (proof->outside_max > GC_PROOF_OUTSIDE_MAX + 16 * levels_of(w->claim))
+        return gc_refuse(proof, "path %u goes through %u instructions outside of loops", w->path, w->outside);
+    return proof->outside_max - proof->outside_min <= GC_PROOF_OUTSIDE_SPREAD ||
+           gc_refuse(proof, "path %u goes through %u instructions outside of loops, another one through %u to %u",
+                     w->path, w->outside, proof->outside_min, proof->outside_max);
 }
 
 /* A thread at lane `lane` that is told path `path`; all other lanes are told another one. */
@@ -188,9 +205,10 @@ static bool walk(walker *w, uint32_t path, uint32_t lane) {
     }
     w->path = path;
     w->taken = 0;
-    if (gc_thread_start(w->region->code, w->arguments, claim->argument_bytes, lane, &w->thread) < 0)
+    w->outside = 0;
+    if (gc_thread_start(w->region->code, w->arguments, w->told, claim->argument_bytes, lane, &w->thread) < 0)
         return gc_refuse(w->proof, "%s", gpuchar_last_error()->message);
-    return follow(w);
+    return follow(w) && check_outside(w);
 }
 
 /* Every path with the turns that the arguments tell. */
@@ -204,6 +222,9 @@ bool gc_check_walks(const gc_region *region, const gc_divergence_claim *claim, g
     walker w = {.region = region, .claim = claim, .proof = proof};
     for (uint32_t i = 0; i < GC_PROOF_LOOPS_MAX; i++) w.loop_of[i] = w.node_of[i] = GC_WALK_NONE;
     memcpy(w.arguments, claim->arguments, claim->argument_bytes);
+    for (uint32_t node = 0; node < nodes_of(claim); node++)
+        memset(w.told + claim->turns_offset + (size_t)claim->turns_stride * node, 1, sizeof(uint32_t));
+    if (!claim->uniform) memset(w.told + claim->lanes_offset, 1, 32);
     if (!walk_all(&w, false)) return false;
     /* Once more from other lanes and with other turns, where it can be each node's own number: the lane map alone
      * decides, and the turns are those told. */

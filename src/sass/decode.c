@@ -3,8 +3,6 @@
 #include <sass/operands.h>
 #include <string.h>
 
-/* Special registers that read the SM clock. */
-#define GC_SR_CLOCK_LOW 0x50
 #define GC_SR_CLOCK_HIGH 0x51
 
 static bool guarded(const gc_instruction *in) {
@@ -135,6 +133,9 @@ static void decode_families(const gc_code *code, gc_word word, gc_instruction *i
                          (code->arch >= 90 ? gc_bits(word, 86, 85) == 0 : gc_bits(word, 63, 32) == 0xffffffff);
         if (code->arch >= 90 && gc_bits(word, 86, 85) == 2) in->target = branch_target(code, word, in->pc);
         break;
+    case 0x108:
+        in->function = (uint8_t)gc_bits(word, 77, 74);
+        break;
     case 0x11d: /* the other modes arrive without waiting, or reduce */
         in->whole_block = in->opcode == 0xb1d && gc_bits(word, 79, 77) == 0;
         break;
@@ -142,6 +143,9 @@ static void decode_families(const gc_code *code, gc_word word, gc_instruction *i
     case 0x156:
     case 0x157:
         in->kind = GC_OP_BMOV;
+        /* Out of a barrier its number stands where b does, into one where the destination does. */
+        in->barrier = (uint8_t)((in->opcode & 0x1ff) == 0x155 ? gc_bits(word, 27, 24) : gc_bits(word, 19, 16));
+        if (in->opcode == 0x355) in->destination = (uint16_t)gc_bits(word, 23, 16);
         break;
     case 0x15d:
         in->kind = GC_OP_NANOSLEEP;
@@ -151,7 +155,9 @@ static void decode_families(const gc_code *code, gc_word word, gc_instruction *i
     case 0x119:
     case 0x1c3:
         in->special = (uint16_t)gc_bits(word, 79, 72);
-        if (in->special == GC_SR_CLOCK_LOW || in->special == GC_SR_CLOCK_HIGH) in->kind = GC_OP_CLOCK;
+        /* CS2R and CS2UR say by bit 80 whether they read 64 bits; S2R and S2UR never do. */
+        in->wide = ((in->opcode & 0x1ff) == 0x005 || (in->opcode & 0x1ff) == 0x0cb) && gc_bits(word, 80, 80);
+        if (in->special == GC_SPECIAL_CLOCK || in->special == GC_SR_CLOCK_HIGH) in->kind = GC_OP_CLOCK;
         break;
     default:
         break;

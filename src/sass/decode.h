@@ -34,6 +34,8 @@ typedef enum gc_op_kind {
 #define GC_REGISTER_ZERO 255
 #define GC_REGISTER_NONE 0xffff /* no vector register there, or not decoded */
 #define GC_SPECIAL_NONE 0xffff
+/* Special register of the SM clock: its low half, or, read wide, all of it. */
+#define GC_SPECIAL_CLOCK 0x50
 
 typedef struct gc_instruction {
     uint64_t pc;     /* inside the section */
@@ -73,6 +75,8 @@ typedef struct gc_instruction {
     uint32_t immediate;
     uint16_t special;      /* CS2R, S2R ...: the special register; else GC_SPECIAL_NONE */
     uint16_t access_bytes; /* loads: bytes per thread; 0: not a load */
+    uint8_t function;      /* MUFU: which */
+    bool wide;             /* CS2R, CS2UR: reads both halves */
 } gc_instruction;
 
 /* The operand form: opcode bits [12:9], which say what stands in the places b and c. */

@@ -41,20 +41,33 @@ static bool find_parameters(const gc_code *code, uint32_t *base) {
     return false;
 }
 
-gpuchar_status gc_thread_start(const gc_code *code, const void *parameters, size_t bytes, uint32_t index,
-                               gc_thread *thread) {
+gpuchar_status gc_thread_start(const gc_code *code, const void *parameters, const uint8_t *told, size_t bytes,
+                               uint32_t index, gc_thread *thread) {
     memset(thread, 0, sizeof *thread);
     if (!find_parameters(code, &thread->parameter_base))
         return gc_fail(GPUCHAR_E_SASS_FORMAT, "%s does not tell where its parameters lie", code->name);
     thread->index = index;
     thread->arch = code->arch;
     thread->parameters = parameters;
+    thread->told = told;
     thread->parameter_bytes = (uint32_t)bytes;
     thread->uniform_zero = code->arch >= 100 ? 255 : 63;
     thread->registers[GC_REGISTER_ZERO] = known(0);
     thread->uniforms[thread->uniform_zero] = known(0);
     thread->predicates[GC_PREDICATE_TRUE] = thread->uniform_predicates[GC_PREDICATE_TRUE] = known(1);
     return GPUCHAR_OK;
+}
+
+static void touch_uniforms(gc_thread *thread, uint32_t first, uint32_t count) {
+    forget(thread->uniforms, first, count, thread->uniform_zero);
+    for (uint32_t i = first; i < first + count && i < thread->uniform_zero; i++) thread->uniform_fresh[i] = true;
+}
+
+void gc_thread_settle_uniforms(gc_thread *thread) {
+    for (uint32_t i = 0; i < thread->uniform_zero; i++)
+        if (thread->uniform_fresh[i]) thread->uniforms[i] = UNKNOWN;
+    memset(thread->uniform_fresh, 0, sizeof thread->uniform_fresh);
+    forget(thread->uniform_predicates, 0, 8, GC_PREDICATE_TRUE);
 }
 
 /* ---- operands ---- */
@@ -73,13 +86,15 @@ static gc_value both(gc_value a, gc_value b) {
     return a.known && b.known ? known(1) : UNKNOWN;
 }
 
-/* Bytes of constant bank 0; known are the kernel's parameters only. */
+/* Bytes of constant bank 0; known are the kernel's parameters only, and of them what every launch has. */
 static gc_value constant(const gc_thread *thread, uint32_t bank, uint32_t offset, uint32_t bytes) {
     const uint32_t at = offset - thread->parameter_base;
     if (bank != 0 || offset < thread->parameter_base || at > thread->parameter_bytes ||
         bytes > thread->parameter_bytes - at)
         return UNKNOWN;
     uint32_t value = 0;
+    for (uint32_t i = 0; i < bytes; i++)
+        if (!thread->told[at + i]) return UNKNOWN;
     memcpy(&value, thread->parameters + at, bytes);
     return known(value);
 }
@@ -212,7 +227,9 @@ static void step_isetp(gc_thread *thread, gc_word word, uint16_t form) {
     const gc_value other = predicate(thread->predicates, field(word, 89, 87), field(word, 90, 90));
     const uint32_t join = field(word, 75, 74);
     gc_value out = UNKNOWN;
-    if (a.known && b.known && other.known && !field(word, 72, 72) && join < 3) {
+    /* .EX goes on with another compare; on sm_120 bit 80 makes it one of 64 bits. */
+    const bool plain = !field(word, 72, 72) && !field(word, 80, 79) && join < 3;
+    if (a.known && b.known && other.known && plain) {
         const uint32_t is = compares(field(word, 78, 76), field(word, 73, 73), a.bits, b.bits);
         out = known(join == 0 ? is & other.bits : join == 1 ? is | other.bits : is ^ other.bits);
     }
@@ -250,14 +267,24 @@ static void step_uniform_constant(gc_thread *thread, gc_word word, bool indexed)
     gc_value out[2];
     const uint32_t to = field(word, 23, 16) & thread->uniform_zero, count = field(word, 75, 73) <= 4 ? 1 : 4;
     load_constant(thread, word, indexed ? 37 : 38, indexed ? uniform_at(thread, word, 24) : known(0), out);
-    forget(thread->uniforms, to, count, thread->uniform_zero);
+    touch_uniforms(thread, to, count);
     if (to != thread->uniform_zero) thread->uniforms[to] = out[0];
     if (field(word, 75, 73) == 5 && to + 1 < thread->uniform_zero) thread->uniforms[to + 1] = out[1];
 }
 
+/* Other forms of these read another bank, by a handle, or more than two registers. */
+static void step_constant(gc_thread *thread, gc_word word, const gc_instruction *in) {
+    if (in->opcode == 0xb82)
+        step_ldc(thread, word, in);
+    else if (in->opcode == 0xab9 || (in->opcode == 0x17ac && !field(word, 80, 80)))
+        step_uniform_constant(thread, word, in->opcode == 0x17ac);
+    else
+        gc_thread_forget(thread);
+}
+
 static void step_umov(gc_thread *thread, gc_word word, uint16_t form) {
     const uint32_t to = field(word, 23, 16) & thread->uniform_zero;
-    forget(thread->uniforms, to, 2, thread->uniform_zero);
+    touch_uniforms(thread, to, 2);
     if (to != thread->uniform_zero && (form == 4 || form == 14) && !field(word, 80, 80))
         thread->uniforms[to] = flexible(thread, word, form);
 }
@@ -296,7 +323,7 @@ static void step_bmov(gc_thread *thread, gc_word word, uint16_t low) {
 }
 
 static void step_uniform_special(gc_thread *thread, gc_word word) {
-    forget(thread->uniforms, field(word, 23, 16) & thread->uniform_zero, 2, thread->uniform_zero);
+    touch_uniforms(thread, field(word, 23, 16) & thread->uniform_zero, 2);
 }
 
 static void step_known(gc_thread *thread, gc_word word, const gc_instruction *in) {
@@ -327,13 +354,9 @@ static void step_known(gc_thread *thread, gc_word word, const gc_instruction *in
         step_isetp(thread, word, form);
         break;
     case 0x182:
-        step_ldc(thread, word, in);
-        break;
     case 0x0b9:
-        step_uniform_constant(thread, word, false);
-        break;
     case 0x1ac:
-        step_uniform_constant(thread, word, true);
+        step_constant(thread, word, in);
         break;
     case 0x082:
         step_umov(thread, word, form);

@@ -21,20 +21,27 @@ typedef struct gc_thread {
     gc_value uniform_predicates[8];
     uint32_t index; /* threadIdx.x */
     uint32_t arch;
+    bool uniform_fresh[256];   /* written since gc_thread_settle_uniforms */
     const uint8_t *parameters; /* the kernel's arguments */
+    const uint8_t *told;       /* by byte: 1 where they are the same in every launch; the others are unknown */
     uint32_t parameter_bytes;
     uint32_t parameter_base; /* where they lie in constant bank 0 */
     uint32_t uniform_zero;   /* number of URZ on this architecture */
 } gc_thread;
 
 /* A thread at the kernel's entry. E_SASS_FORMAT: the code does not tell where its parameters lie. */
-gpuchar_status gc_thread_start(const gc_code *code, const void *parameters, size_t bytes, uint32_t index,
-                               gc_thread *thread);
+gpuchar_status gc_thread_start(const gc_code *code, const void *parameters, const uint8_t *told, size_t bytes,
+                               uint32_t index, gc_thread *thread);
 
 /* Whether the guard lets the instruction work; unknown when its predicate is. */
 gc_value gc_thread_guard(const gc_thread *thread, const gc_instruction *in);
 /* Whether a branch is taken. */
 gc_value gc_thread_branches(const gc_thread *thread, const gc_code *code, const gc_instruction *in);
+/*
+ * Uniform registers belong to the warp: behind a place where other threads of it may run, those written before are
+ * unknown.
+ */
+void gc_thread_settle_uniforms(gc_thread *thread);
 /* Nothing is known any more. */
 void gc_thread_forget(gc_thread *thread);
 /* What the instruction does to the thread; nothing for control flow. */

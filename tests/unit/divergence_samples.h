@@ -46,6 +46,7 @@ static inline gc_divergence_claim sweep_claim(int kind, uint32_t body) {
     return (gc_divergence_claim){.kernel = SWEEP,
                                  .mnemonics = &CHAINED[kind],
                                  .mnemonic_count = 1,
+                                 .function = 5,
                                  .paths = 32,
                                  .body = body,
                                  .arguments = &ARGUMENTS,

@@ -139,6 +139,7 @@ static void spoil_all_barriers(patient *open, int kind) {
         case GC_OP_BSSY:
         case GC_OP_BSYNC:
         case GC_OP_WARPSYNC:
+        case GC_OP_BMOV:
             set_nop(open, i);
             break;
         default:
@@ -294,6 +295,51 @@ static void spoil_map(patient *open, int kind) {
     set_bits(open, map, 23, 16, to);
 }
 
+/* The registers are right, but the next link is issued before its operand is there. */
+static void spoil_wait(patient *open, int kind) {
+    const uint32_t link = middle_link(open, kind, 18);
+    if (kind < 2)
+        set_bits(open, link, 108, 105, 1);
+    else
+        for (uint32_t i = link + 1; i < link + 4; i++) set_bits(open, i, 121, 116, 0);
+}
+
+static void spoil_clock_half(patient *open, int kind) {
+    (void)kind;
+    set_bits(open, open->second_clock, 79, 72, 0x51);
+}
+
+static void spoil_clock_narrow(patient *open, int kind) {
+    (void)kind;
+    set_bits(open, open->first_clock, 80, 80, 0);
+}
+
+/* All intervals on one barrier: the inner ones take it from the outer one. */
+static void spoil_barriers_shared(patient *open, int kind) {
+    (void)kind;
+    for (uint32_t i = open->first_clock; i < open->second_clock; i++) {
+        const uint8_t what = open->flow.instructions[i].kind;
+        if (what == GC_OP_BSSY || what == GC_OP_BSYNC) set_bits(open, i, 19, 16, 0);
+    }
+}
+
+/* The barrier of an interval is written behind its BSSY. */
+static void spoil_barrier_moved(patient *open, int kind) {
+    (void)kind;
+    const uint32_t bssy = find_mnemonic(open, open->first_clock, "BSSY", 0);
+    assert_int_not_equal(bssy, UINT32_MAX);
+    const uint32_t at = spare_place(open);
+    set_nop(open, at);
+    set_bits(open, at, 31, 0, 0xff007356 | (uint64_t)open->flow.instructions[bssy].barrier << 16);
+}
+
+static void spoil_function(patient *open, int kind) {
+    if (kind == 3)
+        set_bits(open, middle_link(open, kind, 22), 77, 74, 2);
+    else
+        spoil_nop(open, kind);
+}
+
 typedef struct mutation {
     const char *name;
     void (*spoil)(patient *, int kind);
@@ -333,6 +379,12 @@ static const mutation MUTATIONS[] = {
     {"back edge by two predicates", spoil_back_second, "is not known"},
     {"constant dispatch", spoil_decider, "takes the loop of another one"},
     {"dispatch by lane", spoil_map, "takes another loop from another lane"},
+    {"operand not waited for", spoil_wait, "does not wait for the one before"},
+    {"half a clock", spoil_clock_half, "not of the 64-bit clock"},
+    {"32-bit clock", spoil_clock_narrow, "not of the 64-bit clock"},
+    {"one barrier for all", spoil_barriers_shared, " at 0x"}, /* where BMOV clears barriers, that is seen first */
+    {"barrier overwritten", spoil_barrier_moved, "changes a barrier"},
+    {"another function", spoil_function, ""},
 };
 
 static void check_mutation(const mutation *spoiled, int kind, int arch_index) {
@@ -362,7 +414,54 @@ static void test_mutations_are_caught(void **state) {
             for (size_t m = 0; m < sizeof MUTATIONS / sizeof MUTATIONS[0]; m++) check_mutation(&MUTATIONS[m], kind, i);
 }
 
+/* What differs from launch to launch is not known to the proof: here the turns hang on the multiplier's bits. */
+static void test_varying_arguments(void **state) {
+    (void)state;
+    if (!HAVE_NVRTC) skip();
+    static const char plain[] = "setp.ne.u32 more, %1, 0;", varying[] = "setp.ne.u32 more, %1, %2;";
+    char *source = sweep_source(1, BODY), *at = source ? strstr(source, plain) : NULL;
+    assert_non_null(at);
+    char *changed = malloc(strlen(source) + 8);
+    assert_non_null(changed);
+    sprintf(changed, "%.*s%s%s", (int)(at - source), source, varying, at + strlen(plain));
+    for (int i = 0; i < NVRTC.arch_count; i++) {
+        if (!is_decoded(NVRTC.archs[i])) continue;
+        test_cubin made = nvrtc_compile(&NVRTC, changed, NVRTC.archs[i]);
+        const gc_divergence_claim claim = sweep_claim(0, BODY);
+        const gc_divergence_proof proof = prove(&made, &claim);
+        expect_reason(&proof, NVRTC.archs[i], "is not known");
+        free(made.bytes);
+    }
+    free(changed);
+    free(source);
+}
+
+/* Work before the loops: as much for each path, and for some paths only. */
+static void test_work_outside(void **state) {
+    (void)state;
+    if (!HAVE_NVRTC) skip();
+    static const char loop[] = "again:\\n\\t\" GPUCHAR_WALK(digits)";
+    char *source = sweep_source(1, BODY), *at = source ? strstr(source, loop) : NULL;
+    assert_non_null(at);
+    char *changed = malloc(strlen(source) + 8192), *end = changed;
+    assert_non_null(changed);
+    end += sprintf(end, "%.*s", (int)(at - source), source);
+    for (int i = 0; i < 80; i++) end += sprintf(end, "mad.lo.u32 %%0, %%0, %%2, 0x1\" digits \"1%02x;\\n\\t", i);
+    strcpy(end, at);
+    for (int i = 0; i < NVRTC.arch_count; i++) {
+        if (!is_decoded(NVRTC.archs[i])) continue;
+        test_cubin made = nvrtc_compile(&NVRTC, changed, NVRTC.archs[i]);
+        const gc_divergence_claim claim = sweep_claim(0, BODY);
+        const gc_divergence_proof proof = prove(&made, &claim);
+        expect_reason(&proof, NVRTC.archs[i], "instructions outside of loops");
+        free(made.bytes);
+    }
+    free(changed);
+    free(source);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_mutations_are_caught)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_mutations_are_caught),
+                                       cmocka_unit_test(test_varying_arguments), cmocka_unit_test(test_work_outside)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }
