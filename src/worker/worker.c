@@ -206,8 +206,12 @@ static gpuchar_status open_device(gc_worker *worker) {
     return answer.status ? fail_as(&answer) : GPUCHAR_OK;
 }
 
+/* A worker faster than us leaves nothing to wait for, and so no place where a cancel would be seen: asked here. */
 static gpuchar_status begin(gc_worker *worker) {
-    gpuchar_status status = clear_process(worker);
+    gpuchar_status status = gc_session_check_cancel(worker->session);
+    if (!status) {
+        status = clear_process(worker);
+    }
     if (!status) {
         status = gc_process_start(worker->path, &worker->process);
     }
@@ -354,7 +358,10 @@ gpuchar_status gc_worker_run(gc_worker *worker, const gc_worker_job *job, gc_wor
     if (worker->session->owner != getpid()) {
         return gc_fail(GPUCHAR_E_FORKED, "this gpuchar-worker was started before this process was forked");
     }
-    gpuchar_status status = describe(job, &wire, buffers);
+    gpuchar_status status = gc_session_check_cancel(worker->session);
+    if (!status) {
+        status = describe(job, &wire, buffers);
+    }
     if (!status && (!worker->usable || gc_process_gone(&worker->process))) {
         status = begin(worker);
     }

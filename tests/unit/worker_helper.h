@@ -39,6 +39,12 @@ static inline void nap_ms(long milliseconds) {
     nanosleep(&time, NULL);
 }
 
+/* There a child that cannot run its program is not told to its parent: fork stands in for vfork. */
+static inline bool under_valgrind(void) {
+    const char *preloaded = getenv("LD_PRELOAD");
+    return preloaded && strstr(preloaded, "vgpreload");
+}
+
 /* The first child of a process, by /proc; 0: none. */
 static inline pid_t child_of(pid_t parent) {
     pid_t found = 0;
