@@ -98,7 +98,10 @@ static void run_one(run *r, const gpuchar_experiment *experiment) {
     uint64_t begin = now_ns();
     if (status >= 0) status = gpuchar_experiment_run(r->session, experiment->name, options, result);
     clear_progress();
-    if (status < 0) {
+    if (status == GPUCHAR_E_NOT_RECORDED && r->recorded) {
+        /* An older recording knows nothing of newer experiments. */
+        if (!r->arguments.quiet) printf("%s: not in this recording\n\n", experiment->name);
+    } else if (status < 0) {
         complain(experiment->name);
         r->worst = EXIT_EXPERIMENT;
     } else {

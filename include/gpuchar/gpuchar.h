@@ -6,6 +6,7 @@
 #include <gpuchar/counters.h>
 #include <gpuchar/device.h>
 #include <gpuchar/divergence.h>
+#include <gpuchar/divergence_occupancy.h>
 #include <gpuchar/divergence_shapes.h>
 #include <gpuchar/experiment.h>
 #include <gpuchar/profile.h>

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #define KERNEL "gpuchar_divergence_shapes"
-#define POINTS_MAX (32 + GPUCHAR_SHAPES_GIVEN_MAX)
 
 /* Kernel arguments, as in divergence_shapes.cu. */
 typedef struct shapes_args {
@@ -34,7 +33,7 @@ typedef struct shapes {
     CUfunction function;
     gc_divergence_proof proof;
     gc_slots slots;
-    shapes_args args[2 * GC_SHAPES_PATHS + POINTS_MAX]; /* short paths, long paths, points */
+    shapes_args args[2 * GC_SHAPES_PATHS + GC_SHAPES_POINTS_MAX]; /* short paths, long paths, points */
 } shapes;
 
 static size_t launch_points(const shapes *s) {
@@ -154,7 +153,7 @@ static gpuchar_status reduce(shapes *s, const gc_sample *samples) {
 }
 
 static gpuchar_status measure(shapes *s) {
-    gc_point points[2 * GC_SHAPES_PATHS + POINTS_MAX];
+    gc_point points[2 * GC_SHAPES_PATHS + GC_SHAPES_POINTS_MAX];
     gc_timing timing = {0};
     const size_t count = launch_points(s), bytes = count * s->options->launches * sizeof *timing.samples;
     for (size_t i = 0; i < count; ++i) points[i] = point_of(s, &s->args[i]);

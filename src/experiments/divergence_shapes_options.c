@@ -5,8 +5,6 @@
 #include <experiments/options.h>
 #include <string.h>
 
-#define TURNS_MAX 65536
-
 static gpuchar_status resolve_named(gpuchar_divergence_shapes_options *options) {
     gpuchar_status status =
         gc_option_count("shapes", options->shapes, options->shapes_count, GC_COUNT(options->shapes));
@@ -30,9 +28,9 @@ static gpuchar_status check_given(const gpuchar_divergence_shape *given, uint32_
                        given->lanes[lane]);
     }
     for (uint32_t node = 0; node < GPUCHAR_SHAPE_NODES; ++node) {
-        if (given->turns[node] >= 1 && given->turns[node] <= TURNS_MAX) continue;
+        if (given->turns[node] >= 1 && given->turns[node] <= GC_SHAPES_TURNS_MAX) continue;
         gc_fail(GPUCHAR_E_LIMIT, "given[%u].turns[%u] is %u; it can be 1 to %d", index, node, given->turns[node],
-                TURNS_MAX);
+                GC_SHAPES_TURNS_MAX);
         gc_hint("each of the 63 nodes turns at least once, also those that no lane comes to");
         return GPUCHAR_E_LIMIT;
     }
@@ -71,7 +69,7 @@ gpuchar_status gc_shapes_resolve(void *raw) {
     if (options->turns == 0) options->turns = 24;
     if (options->launches == 0) options->launches = 21;
     if (options->seed == 0) options->seed = 1;
-    status = gc_option_range("turns", options->turns, 1, 4096);
+    status = gc_option_range("turns", options->turns, 1, GC_SHAPES_UNIT_MAX);
     return status == GPUCHAR_OK ? gc_option_range("launches", options->launches, 5, 10000) : status;
 }
 

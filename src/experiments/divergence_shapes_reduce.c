@@ -165,11 +165,9 @@ static void derive_point(gpuchar_divergence_shapes_result *result, gpuchar_diver
     result->largest_deviation = fmax(result->largest_deviation, fabs(point->deviation));
 }
 
-#define POINTS_MAX 40
-
 static void derive_shapes_line(gpuchar_divergence_shapes_result *result) {
-    double x[POINTS_MAX], y[POINTS_MAX];
-    const size_t count = result->point_count < POINTS_MAX ? result->point_count : POINTS_MAX;
+    double x[GC_SHAPES_POINTS_MAX], y[GC_SHAPES_POINTS_MAX];
+    const size_t count = result->point_count < GC_SHAPES_POINTS_MAX ? result->point_count : GC_SHAPES_POINTS_MAX;
     gc_line line;
     for (size_t i = 0; i < count; ++i) {
         x[i] = (double)result->points[i].turns;

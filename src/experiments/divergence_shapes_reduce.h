@@ -10,6 +10,9 @@
 #define GC_SHAPES_BODY 64
 #define GC_SHAPES_NAMED 18 /* GPUCHAR_SHAPE_EARLY_1 to GPUCHAR_SHAPE_ONE_LONG */
 #define GC_SHAPES_LONG 4   /* long paths over short paths */
+#define GC_SHAPES_UNIT_MAX 4096
+#define GC_SHAPES_TURNS_MAX 65536 /* of a node */
+#define GC_SHAPES_POINTS_MAX (32 + GPUCHAR_SHAPES_GIVEN_MAX)
 
 /*
  * A shape, or the paths, further than this from the linear model are OFF_LAW. The model has no term for coming to a node

@@ -127,17 +127,25 @@ static const char *name_of(uint32_t shape) {
     return shape < GC_COUNT(names) ? names[shape] : "unknown";
 }
 
+/* One cell of the table; unknown ones show a dash. */
+static void add_cell(gc_text *text, int width, double value, int decimals) {
+    gc_text_add(text, "  %*s", width, gc_number_text(value, decimals, width).text);
+}
+
 static void text_point(const gpuchar_divergence_shapes_point *point, gc_text *text) {
     const bool timed = point->cycles.samples != 0, predicted = (point->known & GPUCHAR_SHAPES_POINT_PREDICTED) != 0;
     const bool counted = (point->known & GPUCHAR_SHAPES_POINT_COUNTERS) != 0;
-    gc_text_add(text, "  %-14s  %5u  %5u  %8llu  %10s", name_of(point->shape), point->paths, point->nodes,
-                (unsigned long long)point->turns, gc_number_text(timed ? point->cycles.median : NAN, 0, 10).text);
-    gc_text_add(text, "  %10s  %9s  %10s  %13s  %8s\n",
-                gc_number_text(predicted ? point->predicted_cycles : NAN, 0, 10).text,
-                gc_number_text(predicted ? 100 * point->deviation : NAN, 3, 9).text,
-                gc_number_text(predicted ? point->longest_cycles : NAN, 0, 10).text,
-                gc_number_text(counted ? point->efficiency : NAN, 4, 13).text,
-                gc_number_text(point->expected_efficiency, 4, 8).text);
+    gc_text_add(text, "  %-14s", name_of(point->shape));
+    add_cell(text, 7, point->paths, 0);
+    add_cell(text, 7, point->nodes, 0);
+    add_cell(text, 8, (double)point->turns, 0);
+    add_cell(text, 10, timed ? point->cycles.median : NAN, 0);
+    add_cell(text, 10, predicted ? point->predicted_cycles : NAN, 0);
+    add_cell(text, 8, predicted ? 100 * point->deviation : NAN, 3);
+    add_cell(text, 12, predicted ? point->longest_cycles : NAN, 0);
+    add_cell(text, 13, counted ? point->efficiency : NAN, 4);
+    add_cell(text, 8, point->expected_efficiency, 4);
+    gc_text_add(text, "\n");
 }
 
 /* A number inside a line, of any size but not of any length. */
@@ -163,8 +171,8 @@ static void text_law(const gpuchar_divergence_shapes_result *result, gc_text *te
 void gc_divergence_shapes_text(const void *raw, gc_text *text) {
     const gpuchar_divergence_shapes_result *result = raw;
     if (result->known & GPUCHAR_SHAPES_TIMED) {
-        gc_text_add(text, "  shape           paths  nodes     turns      cycles     by sum s  off by %%  by longest  "
-                          "threads/instr  by shape\n");
+        gc_text_add(text, "  %-14s  %7s  %7s  %8s  %10s  %10s  %8s  %12s  %13s  %8s\n", "shape", "paths", "nodes",
+                    "turns", "cycles", "s turns+c", "off by %", "longest path", "threads/instr", "by shape");
         for (size_t i = 0; i < result->point_count; ++i) text_point(&result->points[i], text);
         text_law(result, text);
     }

@@ -98,6 +98,15 @@ gpuchar_status gc_evidence_settle(const gpuchar_evidence *evidence, uint32_t req
     return !proved || (evidence->flags & doubts) || disagree ? GPUCHAR_CAVEAT : GPUCHAR_OK;
 }
 
+const char *gc_evidence_unmet(const gpuchar_evidence *evidence, uint32_t counters, uint32_t require) {
+    const uint32_t unsteady = GPUCHAR_FLAG_THROTTLED | GPUCHAR_FLAG_UNSTABLE | GPUCHAR_FLAG_OFF_LAW;
+    bool counted = (evidence->flags & GPUCHAR_FLAG_COUNTED) != 0, proved = (evidence->flags & GPUCHAR_FLAG_PROVED) != 0;
+    if (counters == GPUCHAR_COUNTERS_REQUIRED && !counted) return "counters";
+    if ((require & GPUCHAR_REQUIRE_COUNTED) && !counted) return "require";
+    if ((require & GPUCHAR_REQUIRE_PROVED) && !proved) return "require";
+    return (require & GPUCHAR_REQUIRE_STABLE) && (evidence->flags & unsteady) ? "require" : NULL;
+}
+
 static void text_proof(const gpuchar_evidence *evidence, gc_text *text) {
     char mnemonic[sizeof evidence->mnemonic];
     if (!(evidence->flags & GPUCHAR_FLAG_PROVED)) {

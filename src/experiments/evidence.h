@@ -38,6 +38,9 @@ void gc_evidence_time(const gc_timing *timing, gpuchar_evidence *evidence);
 /* GPUCHAR_OK, GPUCHAR_CAVEAT, or the failure that `require` makes of a missing proof. `reason`: the proof's own words. */
 gpuchar_status gc_evidence_settle(const gpuchar_evidence *evidence, uint32_t require, const char *reason);
 
+/* The option, "counters" or "require", that recorded evidence does not meet; NULL when it meets both. */
+const char *gc_evidence_unmet(const gpuchar_evidence *evidence, uint32_t counters, uint32_t require);
+
 /* The evidence as lines of text. */
 void gc_evidence_text(const gpuchar_evidence *evidence, gc_text *text);
 

@@ -2,8 +2,6 @@
 #include <measure/timing.h>
 #include <stats/stats.h>
 
-/* Warm-up slots behind the timed ones. */
-#define GC_WARM_SLOTS 256
 /* Device work queued ahead of a look at the cancel flag, and of one warm-up batch. */
 #define GC_CHUNK_NS 2000000.0
 /* A warm-up ends when the SM clock of the last batches agrees this well, or after the longest time. */

@@ -20,6 +20,8 @@ typedef struct gc_sample {
     uint64_t nanoseconds;
 } gc_sample;
 
+/* Slots for launches that are not timed: what kernels keep by slot needs room for them too. */
+#define GC_WARM_SLOTS 256
 /* Words of the sink: enough for the lanes of any kernel here. */
 #define GC_SINK_BYTES 4096
 
@@ -37,7 +39,7 @@ typedef struct gc_point {
 typedef struct gc_slots {
     gc_buffer samples;
     gc_buffer sink;
-    uint32_t count; /* timed slots; a few more for warm-up lie behind them */
+    uint32_t count; /* timed slots; GC_WARM_SLOTS more for warm-up lie behind them */
 } gc_slots;
 gpuchar_status gc_slots_alloc(gpuchar_session *session, uint32_t count, gc_slots *slots);
 void gc_slots_free(gpuchar_session *session, gc_slots *slots);

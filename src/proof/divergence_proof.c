@@ -21,11 +21,6 @@ static bool is_region_scaffold(const gc_instruction *in) {
     return false;
 }
 
-/* What a barrier of the block is made of. */
-static bool is_block_barrier(const gc_instruction *in) {
-    return strcmp(in->mnemonic, "BAR") == 0;
-}
-
 static bool check_outside_loops(const gc_divergence_claim *claim, const gc_instruction *in,
                                 gc_divergence_proof *proof) {
     if (!in->mnemonic)
@@ -38,7 +33,7 @@ static bool check_outside_loops(const gc_divergence_claim *claim, const gc_instr
     if (gc_is_intended(claim, in))
         return gc_refuse(proof, "%s at 0x%llx stands in the timed region outside the paths' loops", in->mnemonic,
                          pc_of(in));
-    return is_region_scaffold(in) || (claim->block && is_block_barrier(in)) ||
+    return is_region_scaffold(in) || (claim->block && in->whole_block) ||
            gc_refuse(proof, "the timed region holds an unexpected %s at 0x%llx", in->mnemonic, pc_of(in));
 }
 

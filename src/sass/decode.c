@@ -135,6 +135,9 @@ static void decode_families(const gc_code *code, gc_word word, gc_instruction *i
                          (code->arch >= 90 ? gc_bits(word, 86, 85) == 0 : gc_bits(word, 63, 32) == 0xffffffff);
         if (code->arch >= 90 && gc_bits(word, 86, 85) == 2) in->target = branch_target(code, word, in->pc);
         break;
+    case 0x11d: /* the other modes arrive without waiting, or reduce */
+        in->whole_block = in->opcode == 0xb1d && gc_bits(word, 79, 77) == 0;
+        break;
     case 0x155:
     case 0x156:
     case 0x157:

@@ -69,6 +69,7 @@ typedef struct gc_instruction {
     bool immediate_is_b; /* the immediate stands in the place of b, else of c */
     bool zero_b, zero_c; /* b or c is RZ or URZ */
     bool whole_warp;     /* WARPSYNC: waits for all 32 threads */
+    bool whole_block;    /* BAR.SYNC: waits for all threads of the block */
     uint32_t immediate;
     uint16_t special;      /* CS2R, S2R ...: the special register; else GC_SPECIAL_NONE */
     uint16_t access_bytes; /* loads: bytes per thread; 0: not a load */

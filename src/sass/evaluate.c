@@ -278,6 +278,7 @@ static bool writes_registers_only(uint16_t low) {
 }
 
 static void step_other(gc_thread *thread, const gc_instruction *in) {
+    if (in->whole_block) return;
     if (!writes_registers_only(in->opcode & 0x1ff) || !in->writes_known)
         gc_thread_forget(thread);
     else
