@@ -7,6 +7,7 @@
 #include <gpuchar/device.h>
 #include <gpuchar/divergence.h>
 #include <gpuchar/divergence_occupancy.h>
+#include <gpuchar/divergence_shapes.h>
 #include <gpuchar/experiment.h>
 #include <gpuchar/forward_progress.h>
 #include <gpuchar/profile.h>

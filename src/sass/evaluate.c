@@ -265,11 +265,12 @@ static void step_ldc(gc_thread *thread, gc_word word, const gc_instruction *in) 
 /* ULDC has no index; LDCU (sm_100) may have one in a uniform register. */
 static void step_uniform_constant(gc_thread *thread, gc_word word, bool indexed) {
     gc_value out[2];
-    const uint32_t to = field(word, 23, 16) & thread->uniform_zero, count = field(word, 75, 73) <= 4 ? 1 : 4;
+    const uint32_t to = field(word, 23, 16) & thread->uniform_zero, size = field(word, 75, 73);
+    const uint32_t count = size <= 4 ? 1 : size == 5 ? 2 : 4;
     load_constant(thread, word, indexed ? 37 : 38, indexed ? uniform_at(thread, word, 24) : known(0), out);
     touch_uniforms(thread, to, count);
     if (to != thread->uniform_zero) thread->uniforms[to] = out[0];
-    if (field(word, 75, 73) == 5 && to + 1 < thread->uniform_zero) thread->uniforms[to + 1] = out[1];
+    if (size == 5 && to + 1 < thread->uniform_zero) thread->uniforms[to + 1] = out[1];
 }
 
 /* Other forms of these read another bank, by a handle, or more than two registers. */

@@ -18,17 +18,21 @@
 
 static const char *const CHAINED[KINDS] = {"FFMA", "IMAD", "LDG", "MUFU"};
 
-/* The library's own kernel with its parameters; the caller frees it. */
-static inline char *sweep_source(int kind, int body) {
-    static const char *const FILES[] = {"prelude.cu", "paths.cu", "divergence_sweep.cu"};
+/* One of the library's kernels of paths, with its parameters; the caller frees it. */
+static inline char *paths_source(const char *kernel, int kind, int body) {
+    const char *const files[] = {"prelude.cu", "paths.cu", kernel};
     char *text = malloc(1 << 16);
     size_t used = text ? (size_t)sprintf(text, "#define GPUCHAR_KIND %d\n#define GPUCHAR_BODY %d\n", kind, body) : 0;
-    for (size_t i = 0; text && i < sizeof FILES / sizeof FILES[0]; i++) {
-        char *part = read_kernel_text(FILES[i]);
+    for (size_t i = 0; text && i < sizeof files / sizeof files[0]; i++) {
+        char *part = read_kernel_text(files[i]);
         if (part) used += (size_t)snprintf(text + used, (1 << 16) - used, "%s", part);
         free(part);
     }
     return text;
+}
+
+static inline char *sweep_source(int kind, int body) {
+    return paths_source("divergence_sweep.cu", kind, body);
 }
 
 /* The arguments of the library's kernel, as src/kernels has them. */

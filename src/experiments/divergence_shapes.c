@@ -1,0 +1,315 @@
+/* Nested and unbalanced divergence: what the linear model predicts beside what was measured. */
+#include <core/error.h>
+#include <experiments/divergence_shapes_options.h>
+#include <experiments/divergence_shapes_reduce.h>
+#include <experiments/divergence_shapes_tables.h>
+#include <experiments/evidence.h>
+#include <experiments/experiment.h>
+#include <measure/range_counters.h>
+#include <measure/timing.h>
+#include <proof/proof.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KERNEL "gpuchar_divergence_shapes"
+
+/* Kernel arguments, as in divergence_shapes.cu. */
+typedef struct shapes_args {
+    gc_header header;
+    uint32_t operand;
+    uint32_t start;
+    uint32_t turns[GPUCHAR_SHAPE_NODES];
+    uint8_t lanes[32];
+    uint8_t zeros[32];
+    uint32_t reserved;
+} shapes_args;
+
+/* One call: what it holds until its end. */
+typedef struct shapes {
+    gpuchar_session *session;
+    const gpuchar_divergence_shapes_options *options;
+    gpuchar_divergence_shapes_result *result;
+    gc_image *image;
+    CUfunction function;
+    gc_divergence_proof proof;
+    gc_slots slots;
+    shapes_args args[2 * GC_SHAPES_PATHS + GC_SHAPES_POINTS_MAX]; /* short paths, long paths, points */
+} shapes;
+
+static size_t launch_points(const shapes *s) {
+    return 2 * GC_SHAPES_PATHS + s->result->point_count;
+}
+
+/* ---- kernel and proof ---- */
+
+static gpuchar_status compile(shapes *s) {
+    static const gc_define defines[] = {{"GPUCHAR_KIND", 1}, {"GPUCHAR_BODY", GC_SHAPES_BODY}};
+    const gc_template template = {"divergence_shapes", "paths", defines, GC_COUNT(defines), ""};
+    gpuchar_status status = gc_templates_compile(s->session, &template, 1, &s->image);
+    if (status == GPUCHAR_OK) s->result->compile_ns = s->image->compile_ns;
+    return status;
+}
+
+static gpuchar_status prove(shapes *s) {
+    static const char *const mnemonic = "FFMA";
+    shapes_args arguments = {.reserved = 0};
+    for (uint32_t node = 0; node < GPUCHAR_SHAPE_NODES; ++node) arguments.turns[node] = 2 + node % 5;
+    const gc_divergence_claim claim = {.kernel = KERNEL,
+                                       .mnemonics = &mnemonic,
+                                       .mnemonic_count = 1,
+                                       .paths = GC_SHAPES_PATHS,
+                                       .levels = GC_SHAPES_LEVELS,
+                                       .body = GC_SHAPES_BODY,
+                                       .arguments = &arguments,
+                                       .argument_bytes = sizeof arguments,
+                                       .turns_offset = offsetof(shapes_args, turns),
+                                       .turns_stride = sizeof arguments.turns[0],
+                                       .lanes_offset = offsetof(shapes_args, lanes)};
+    gpuchar_divergence_shapes_result *result = s->result;
+    gpuchar_status status = gc_evidence_prove(s->session, s->image, &claim, s->options->require, &s->proof,
+                                              &result->evidence, &result->prove_ns);
+    if (status != GPUCHAR_OK || s->proof.status != GPUCHAR_OK) return status;
+    memcpy(result->evidence.mnemonic, s->proof.mnemonic, sizeof result->evidence.mnemonic);
+    result->loop_instructions = s->proof.loop_instructions[0];
+    result->loop_stall_cycles = s->proof.loop_stall[0];
+    result->code_bytes = s->proof.region_bytes;
+    result->dispatch_decisions = s->proof.dispatch_decisions;
+    result->known |= GPUCHAR_SHAPES_DECODED;
+    gc_shapes_expect(result);
+    return GPUCHAR_OK;
+}
+
+/* ---- measure ---- */
+
+static uint32_t float_bits(double value) {
+    const float narrow = (float)value;
+    uint32_t bits;
+    memcpy(&bits, &narrow, sizeof bits);
+    return bits;
+}
+
+static void set_shape(const gpuchar_divergence_shape *what, shapes_args *args) {
+    memcpy(args->turns, what->turns, sizeof args->turns);
+    for (size_t lane = 0; lane < GC_COUNT(args->lanes); ++lane) args->lanes[lane] = (uint8_t)what->lanes[lane];
+}
+
+/* Random operands, finite whatever the length of the chain: x a + c with a < 1 settles. */
+static void make_args(shapes *s) {
+    gc_random random = gc_random_seed(s->options->seed);
+    const double multiplier = 0.25 + 0.5 * gc_random_unit(&random), start = 0.5 + gc_random_unit(&random);
+    const shapes_args common = {
+        .header = gc_slots_header(&s->slots, 0), .operand = float_bits(multiplier), .start = float_bits(start)};
+    gpuchar_divergence_shape what;
+    for (size_t i = 0; i < launch_points(s); ++i) s->args[i] = common;
+    for (uint32_t path = 0; path < GC_SHAPES_PATHS; ++path) {
+        gc_shapes_plan_path(path, s->options->turns, &what);
+        set_shape(&what, &s->args[path]);
+        gc_shapes_plan_path(path, GC_SHAPES_LONG * s->options->turns, &what);
+        set_shape(&what, &s->args[GC_SHAPES_PATHS + path]);
+    }
+    for (size_t i = 0; i < s->result->point_count; ++i) {
+        set_shape(&s->result->points[i].what, &s->args[2 * GC_SHAPES_PATHS + i]);
+    }
+}
+
+static gpuchar_status prepare(shapes *s) {
+    gpuchar_status status = gc_kernel_load(s->session, s->image, KERNEL, &s->function);
+    if (status == GPUCHAR_OK) {
+        status = gc_slots_alloc(s->session, (uint32_t)launch_points(s) * s->options->launches, &s->slots);
+    }
+    if (status != GPUCHAR_OK) return status;
+    s->result->device_memory_bytes = s->slots.samples.bytes + s->slots.sink.bytes;
+    make_args(s);
+    return GPUCHAR_OK;
+}
+
+static gc_point point_of(const shapes *s, void *arguments) {
+    return (gc_point){.function = s->function, .grid = 1, .block = 32, .arguments = arguments};
+}
+
+/* The points' cycles move to the front, where the result keeps them. */
+static void keep(double *cycles, uint32_t launches, gpuchar_divergence_shapes_result *result) {
+    const size_t count = result->point_count * launches;
+    memmove(cycles, cycles + 2 * (size_t)GC_SHAPES_PATHS * launches, count * sizeof *cycles);
+    result->samples = cycles;
+    result->sample_count = count;
+    for (size_t i = 0; i < result->point_count; ++i) result->points[i].sample_offset = i * launches;
+}
+
+static gpuchar_status reduce(shapes *s, const gc_sample *samples) {
+    const uint32_t launches = s->options->launches;
+    const size_t count = launch_points(s) * launches, room = count + 2 * (size_t)launches;
+    double *cycles = malloc(room * sizeof *cycles);
+    if (!cycles) return gc_fail_memory(room * sizeof *cycles);
+    for (size_t i = 0; i < count; ++i) cycles[i] = (double)samples[i].cycles;
+    gc_shapes_summarize(cycles, launches, cycles + count, s->result);
+    gc_shapes_derive(s->result);
+    if (s->options->keep_samples) {
+        keep(cycles, launches, s->result);
+    } else {
+        free(cycles);
+    }
+    return GPUCHAR_OK;
+}
+
+static gpuchar_status measure(shapes *s) {
+    gc_point points[2 * GC_SHAPES_PATHS + GC_SHAPES_POINTS_MAX];
+    gc_timing timing = {0};
+    const size_t count = launch_points(s), bytes = count * s->options->launches * sizeof *timing.samples;
+    for (size_t i = 0; i < count; ++i) points[i] = point_of(s, &s->args[i]);
+    timing.samples = malloc(bytes);
+    if (!timing.samples) return gc_fail_memory(bytes);
+    gpuchar_status status = gc_measure(s->session, &s->slots, points, count, s->options->launches, &timing);
+    if (status == GPUCHAR_OK) status = reduce(s, timing.samples);
+    free(timing.samples);
+    if (status != GPUCHAR_OK) return status;
+    s->result->launches_ns = timing.device_ns;
+    s->result->warmup_launches = timing.warmup_launches;
+    gc_evidence_time(&timing, &s->result->evidence);
+    return GPUCHAR_OK;
+}
+
+/* ---- count ---- */
+
+/* Two ranges a shape, with its turns and with twice as many: the difference holds the loops alone. */
+enum { METRIC_WARP, METRIC_THREAD, METRICS };
+static const char *const metrics[METRICS] = {"smsp__inst_executed.sum", "smsp__thread_inst_executed.sum"};
+
+static gpuchar_status launch_range(void *user, size_t range) {
+    shapes *s = user;
+    shapes_args args = s->args[2 * GC_SHAPES_PATHS + range / 2];
+    for (size_t node = 0; node < GC_COUNT(args.turns); ++node) args.turns[node] <<= range % 2;
+    const gc_point point = point_of(s, &args);
+    return gc_launch_once(s->session, &s->slots, &point);
+}
+
+static gpuchar_status fill_counters(shapes *s, const gpuchar_counters_result *read) {
+    const double *values = read->values;
+    for (size_t i = 0; i < read->value_count; ++i) {
+        if (read->valid[i]) continue;
+        return gc_fail(GPUCHAR_E_CUPTI, "the hardware gave no number for %s", metrics[i % METRICS]);
+    }
+    for (size_t i = 0; i < s->result->point_count; ++i, values += 2 * METRICS) {
+        gpuchar_divergence_shapes_point *point = &s->result->points[i];
+        const double warp = values[METRICS + METRIC_WARP] - values[METRIC_WARP];
+        const double thread = values[METRICS + METRIC_THREAD] - values[METRIC_THREAD];
+        point->efficiency = warp > 0 ? thread / warp : 0;
+        point->executed_count = warp > 0 ? (uint64_t)(warp + 0.5) : 0;
+        point->known |= GPUCHAR_SHAPES_POINT_COUNTERS;
+    }
+    s->result->evidence.counter_passes = read->passes;
+    return GPUCHAR_OK;
+}
+
+static gpuchar_status count_ranges(void *user) {
+    shapes *s = user;
+    gpuchar_counters_result read = GPUCHAR_COUNTERS_RESULT_INIT;
+    if (s->session->kind != GC_SESSION_LIVE) {
+        return gc_fail(GPUCHAR_E_NOT_APPLICABLE, "counters need a session on a GPU");
+    }
+    const gc_range_request request = {metrics, METRICS, 2 * s->result->point_count, launch_range, s};
+    gpuchar_status status = gc_counters_collect(s->session, &request, &read);
+    if (status == GPUCHAR_OK) status = fill_counters(s, &read);
+    gpuchar_counters_result_free(&read);
+    return status;
+}
+
+static gpuchar_status count(shapes *s) {
+    const uint64_t begin = gc_now_ns();
+    gpuchar_status status =
+        gc_evidence_count(s->session, s->options->counters, s->options->require, count_ranges, s, &s->result->evidence);
+    s->result->counters_ns = gc_now_ns() - begin;
+    return status;
+}
+
+/* ---- fill ---- */
+
+static gpuchar_status begin_result(shapes *s) {
+    const gpuchar_divergence_shapes_options *options = s->options;
+    gpuchar_divergence_shapes_result *result = s->result;
+    const size_t points = options->shapes_count + options->given_count;
+    result->points = calloc(points, sizeof result->points[0]);
+    if (!result->points) return gc_fail_memory(points * sizeof result->points[0]);
+    result->point_count = points;
+    for (size_t i = 0; i < points; ++i) {
+        gpuchar_divergence_shapes_point *point = &result->points[i];
+        if (i < options->shapes_count) {
+            point->shape = options->shapes[i];
+            gc_shapes_plan(point->shape, options->turns, &point->what);
+        } else {
+            point->shape = GPUCHAR_SHAPE_GIVEN;
+            point->what = options->given[i - options->shapes_count];
+        }
+        gc_shapes_describe(point);
+    }
+    result->turns = options->turns;
+    result->launches = options->launches;
+    result->seed = options->seed;
+    result->body = GC_SHAPES_BODY;
+    gc_shapes_expect(result);
+    return GPUCHAR_OK;
+}
+
+static gpuchar_status run_all(shapes *s) {
+    gpuchar_session *session = s->session;
+    gpuchar_status status = begin_result(s);
+    if (status == GPUCHAR_OK) status = gc_evidence_possible(session, s->options->counters, s->options->require);
+    if (status == GPUCHAR_OK) status = compile(s);
+    if (status == GPUCHAR_OK) gc_session_progress(session, "compile", 1);
+    if (status == GPUCHAR_OK) status = prove(s);
+    if (status == GPUCHAR_OK) gc_session_progress(session, "proof", 1);
+    if (status == GPUCHAR_OK) status = gc_session_check_cancel(session);
+    if (session->kind == GC_SESSION_LIVE) {
+        if (status == GPUCHAR_OK) status = prepare(s);
+        if (status == GPUCHAR_OK) status = measure(s);
+    } else {
+        s->result->evidence.flags |= GPUCHAR_FLAG_COMPILE_ONLY;
+    }
+    if (status == GPUCHAR_OK) status = count(s);
+    if (status != GPUCHAR_OK) return status;
+    gc_shapes_recount(s->result);
+    return gc_evidence_settle(&s->result->evidence, s->options->require, s->proof.reason);
+}
+
+static gpuchar_status run(gpuchar_session *session, const void *options, void *result) {
+    const uint64_t begin = gc_now_ns();
+    shapes *s = calloc(1, sizeof *s);
+    if (!s) return gc_fail_memory(sizeof *s);
+    s->session = session;
+    s->options = options;
+    s->result = result;
+    gpuchar_status status = run_all(s);
+    gc_image_release(s->image);
+    if (session->kind == GC_SESSION_LIVE) gc_slots_free(session, &s->slots);
+    s->result->call_ns = gc_now_ns() - begin;
+    free(s);
+    return status;
+}
+
+/* ---- the descriptor ---- */
+
+const gc_experiment gc_experiment_divergence_shapes = {
+    .about = {"divergence_shapes", "what nested and unbalanced divergence costs", "gpuchar_divergence_shapes_options",
+              "gpuchar_divergence_shapes_result", sizeof(gpuchar_divergence_shapes_options),
+              sizeof(gpuchar_divergence_shapes_result)},
+    .options_min_size = sizeof(gpuchar_divergence_shapes_options),
+    .result_min_size = sizeof(gpuchar_divergence_shapes_result),
+    .resolve = gc_shapes_resolve,
+    .preset = gc_shapes_preset,
+    .run = run,
+    .result_free = gc_divergence_shapes_free,
+    .text = gc_divergence_shapes_text,
+    .answer = gc_divergence_shapes_answer,
+};
+
+GC_DEFINE_INIT(gpuchar_divergence_shapes_options)
+GC_DEFINE_INIT(gpuchar_divergence_shapes_result)
+
+void gpuchar_divergence_shapes_result_free(gpuchar_divergence_shapes_result *result) {
+    if (result) gc_divergence_shapes_free(result);
+}
+
+gpuchar_status gpuchar_divergence_shapes(gpuchar_session *session, const gpuchar_divergence_shapes_options *options,
+                                         gpuchar_divergence_shapes_result *result) {
+    return gc_experiment_run(&gc_experiment_divergence_shapes, session, options, result);
+}
