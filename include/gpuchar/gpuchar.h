@@ -7,6 +7,7 @@
 #include <gpuchar/device.h>
 #include <gpuchar/divergence.h>
 #include <gpuchar/experiment.h>
+#include <gpuchar/predication.h>
 #include <gpuchar/profile.h>
 #include <gpuchar/runtime.h>
 #include <gpuchar/schema.h>
