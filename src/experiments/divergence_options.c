@@ -3,6 +3,7 @@
 #include <core/util.h>
 #include <experiments/divergence_options.h>
 #include <experiments/divergence_reduce.h>
+#include <experiments/option_checks.h>
 #include <string.h>
 
 #define TARGET_PATH_CYCLES 32768
@@ -39,65 +40,31 @@ static gpuchar_status check_no_lanes(const gpuchar_divergence_sweep_options *opt
     return GPUCHAR_OK;
 }
 
-static gpuchar_status check_no_ways(const gpuchar_divergence_sweep_options *options) {
-    for (uint32_t i = 0; i < 32; ++i) {
-        if (options->ways[i] == 0) continue;
-        gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "ways[%u] is %u, but ways_count is 0", i, options->ways[i]);
-        gc_hint("set ways_count to the number of entries, or leave `ways` at zero for the default ones");
-        return GPUCHAR_E_INVALID_ARGUMENT;
-    }
-    return GPUCHAR_OK;
+static gpuchar_status check_ways(const gpuchar_divergence_sweep_options *options) {
+    return gc_check_list("ways", options->ways, options->ways_count, "a warp splits into 1 to 32 paths");
 }
 
 static gpuchar_status resolve_ways(gpuchar_divergence_sweep_options *options) {
     static const uint32_t powers[] = {1, 2, 4, 8, 16, 32};
-    gpuchar_status status = options->ways_count == 0 ? check_no_ways(options) : GPUCHAR_OK;
+    gpuchar_status status = options->ways_count == 0 ? check_ways(options) : GPUCHAR_OK;
     if (status == GPUCHAR_OK) {
         status = options->lane_map == GPUCHAR_LANES_GIVEN ? check_given_lanes(options) : check_no_lanes(options);
     }
     if (status != GPUCHAR_OK) return status;
-    if (options->ways_count > 32) return gc_fail(GPUCHAR_E_LIMIT, "ways_count is %u; at most 32", options->ways_count);
-    if (options->ways_count == 0) {
-        memcpy(options->ways, powers, sizeof powers);
-        options->ways_count = GC_COUNT(powers);
-    }
-    for (uint32_t i = 0; i < options->ways_count; ++i) {
-        if (options->ways[i] < 1 || options->ways[i] > 32) {
-            return gc_fail(GPUCHAR_E_LIMIT, "ways[%u] is %u; a warp splits into 1 to 32 paths", i, options->ways[i]);
-        }
-    }
+    if (options->ways_count) return check_ways(options);
+    memcpy(options->ways, powers, sizeof powers);
+    options->ways_count = GC_COUNT(powers);
     return GPUCHAR_OK;
 }
 
 /* ---- the rest ---- */
 
-static gpuchar_status check_choice(const char *name, uint32_t value, uint32_t highest) {
-    if (value <= highest) return GPUCHAR_OK;
-    return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "%s is %u; known are 0 to %u", name, value, highest);
-}
-
-static gpuchar_status check_range(const char *name, uint32_t value, uint32_t lowest, uint32_t highest) {
-    if (value >= lowest && value <= highest) return GPUCHAR_OK;
-    return gc_fail(GPUCHAR_E_LIMIT, "%s is %u; it can be %u to %u, 0 for the default", name, value, lowest, highest);
-}
-
-/* Counters that are off cannot agree. */
-static gpuchar_status check_demands(const gpuchar_divergence_sweep_options *options) {
-    gpuchar_status status = check_choice("counters", options->counters, GPUCHAR_COUNTERS_REQUIRED);
-    if (status == GPUCHAR_OK) status = check_choice("require", options->require, 7);
-    if (status != GPUCHAR_OK) return status;
-    if (options->counters != GPUCHAR_COUNTERS_OFF || !(options->require & GPUCHAR_REQUIRE_COUNTED)) return GPUCHAR_OK;
-    gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "`require` asks for counted results, but counters is GPUCHAR_COUNTERS_OFF");
-    gc_hint("set counters to GPUCHAR_COUNTERS_REQUIRED, or take GPUCHAR_REQUIRE_COUNTED out of `require`");
-    return GPUCHAR_E_INVALID_ARGUMENT;
-}
-
 gpuchar_status gc_divergence_resolve(void *raw) {
     gpuchar_divergence_sweep_options *options = raw;
-    gpuchar_status status = check_choice("kind", options->kind, GPUCHAR_PATH_SPECIAL);
-    if (status == GPUCHAR_OK) status = check_choice("lane_map", options->lane_map, GPUCHAR_LANES_GIVEN);
-    if (status == GPUCHAR_OK) status = check_choice("keep_samples", options->keep_samples, 1);
-    if (status == GPUCHAR_OK) status = check_demands(options);
+    gpuchar_status status = gc_check_choice("kind", options->kind, GPUCHAR_PATH_SPECIAL);
+    if (status == GPUCHAR_OK) status = gc_check_choice("lane_map", options->lane_map, GPUCHAR_LANES_GIVEN);
+    if (status == GPUCHAR_OK) status = gc_check_choice("keep_samples", options->keep_samples, 1);
+    if (status == GPUCHAR_OK) status = gc_check_demands(options->counters, options->require);
     if (status == GPUCHAR_OK) status = resolve_ways(options);
     if (status != GPUCHAR_OK) return status;
     if (options->kind == 0) options->kind = GPUCHAR_PATH_FP32;
@@ -112,8 +79,8 @@ gpuchar_status gc_divergence_resolve(void *raw) {
         options->iterations = TARGET_PATH_CYCLES / (options->body * latencies[options->kind]);
         if (options->iterations < 4) options->iterations = 4;
     }
-    status = check_range("iterations", options->iterations, 4, 65536);
-    return status == GPUCHAR_OK ? check_range("launches", options->launches, 5, 10000) : status;
+    status = gc_check_range("iterations", options->iterations, 4, 65536);
+    return status == GPUCHAR_OK ? gc_check_range("launches", options->launches, 5, 10000) : status;
 }
 
 void gc_divergence_preset(uint32_t which, void *raw) {

@@ -2,48 +2,31 @@
 #include <experiments/divergence_reduce.h>
 #include <experiments/divergence_tables.h>
 #include <experiments/experiment.h>
+#include <experiments/recorded_checks.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- whether a recording can be true: a file may say anything ---- */
 
-static bool is_amount(double value) {
-    return value >= 0 && value <= 0x1p64;
-}
-
-/* A 64-bit clock counted them, and medians of whole numbers have halves: what lies below would only make ratios overflow. */
-static bool are_cycles(double value) {
-    return value == 0 || (value >= 0.5 && value <= 0x1p64);
-}
-
-static bool is_summary(const gpuchar_stat *stat) {
-    const double amounts[] = {stat->median, stat->mean,     stat->min,      stat->max,
-                              stat->mad,    stat->ci95_low, stat->ci95_high};
-    for (size_t i = 0; i < GC_COUNT(amounts); ++i) {
-        if (!is_amount(amounts[i])) return false;
-    }
-    return stat->cv >= 0 && stat->outliers <= stat->samples;
-}
-
 static const char *find_wrong_point(const gpuchar_divergence_point *point) {
     if (point->ways < 1 || point->ways > 32) return "points[].ways";
-    if (!is_summary(&point->cycles) || !are_cycles(point->cycles.median)) return "points[].cycles";
-    return is_amount(point->ratio) ? NULL : "points[].ratio";
+    if (!gc_is_summary(&point->cycles) || !gc_are_cycles(point->cycles.median)) return "points[].cycles";
+    return gc_is_amount(point->ratio) ? NULL : "points[].ratio";
 }
 
 static const char *find_wrong_number(const gpuchar_divergence_sweep_result *recorded) {
     for (size_t i = 0; i < GC_COUNT(recorded->paths); ++i) {
-        if (!is_summary(&recorded->paths[i]) || !are_cycles(recorded->paths[i].median)) return "paths[]";
+        if (!gc_is_summary(&recorded->paths[i]) || !gc_are_cycles(recorded->paths[i].median)) return "paths[]";
     }
     for (size_t i = 0; i < recorded->sample_count; ++i) {
-        if (!are_cycles(recorded->samples[i])) return "samples[]";
+        if (!gc_are_cycles(recorded->samples[i])) return "samples[]";
     }
-    if (!is_summary(&recorded->sm_clock_hz)) return "sm_clock_hz";
-    if (!is_amount(recorded->path_mean_cycles)) return "path_mean_cycles";
-    if (!is_amount(recorded->flatness)) return "flatness";
-    if (!is_amount(recorded->ratio_32)) return "ratio_32";
-    if (!is_amount(recorded->intercept_ratio)) return "intercept_ratio";
-    return is_amount(recorded->evidence.sm_clock_hz) ? NULL : "evidence.sm_clock_hz";
+    if (!gc_is_summary(&recorded->sm_clock_hz)) return "sm_clock_hz";
+    if (!gc_is_amount(recorded->path_mean_cycles)) return "path_mean_cycles";
+    if (!gc_is_amount(recorded->flatness)) return "flatness";
+    if (!gc_is_amount(recorded->ratio_32)) return "ratio_32";
+    if (!gc_is_amount(recorded->intercept_ratio)) return "intercept_ratio";
+    return gc_is_amount(recorded->evidence.sm_clock_hz) ? NULL : "evidence.sm_clock_hz";
 }
 
 /* The field that no sweep can have filled so; NULL when there is none. Kinds, maps and flags of a newer library may appear. */
@@ -60,10 +43,6 @@ static const char *find_wrong(const gpuchar_divergence_sweep_result *recorded) {
 }
 
 /* ---- whether it answers ---- */
-
-static bool differs(uint32_t asked, uint32_t recorded) {
-    return asked != 0 && asked != recorded;
-}
 
 /* Whether the samples of all points are there. */
 static bool has_samples(const gpuchar_divergence_sweep_result *recorded) {
@@ -84,28 +63,18 @@ static const gpuchar_divergence_point *find_point(const gpuchar_divergence_sweep
 
 static const char *compare(const gpuchar_divergence_sweep_options *asked,
                            const gpuchar_divergence_sweep_result *recorded) {
-    if (differs(asked->kind, recorded->kind)) return "kind";
-    if (differs(asked->lane_map, recorded->lane_map)) return "lane_map";
+    if (gc_differs(asked->kind, recorded->kind)) return "kind";
+    if (gc_differs(asked->lane_map, recorded->lane_map)) return "lane_map";
     if (asked->lane_map == GPUCHAR_LANES_GIVEN) return "lanes";
-    if (differs(asked->body, recorded->body)) return "body";
-    if (differs(asked->iterations, recorded->iterations)) return "iterations";
-    if (differs(asked->launches, recorded->launches)) return "launches";
-    if (differs(asked->seed, recorded->seed)) return "seed";
+    if (gc_differs(asked->body, recorded->body)) return "body";
+    if (gc_differs(asked->iterations, recorded->iterations)) return "iterations";
+    if (gc_differs(asked->launches, recorded->launches)) return "launches";
+    if (gc_differs(asked->seed, recorded->seed)) return "seed";
     if (asked->ways_count > 32) return "ways_count";
     for (uint32_t i = 0; i < asked->ways_count; ++i) {
         if (!find_point(recorded, asked->ways[i])) return "ways";
     }
     return asked->keep_samples && !has_samples(recorded) ? "keep_samples" : NULL;
-}
-
-/* Of the answer, not of the recording: a part of a sweep can be steady where the whole is not, and the other way round. */
-static const char *find_demand(const gpuchar_divergence_sweep_options *asked, const gpuchar_evidence *evidence) {
-    const uint32_t unsteady = GPUCHAR_FLAG_THROTTLED | GPUCHAR_FLAG_UNSTABLE | GPUCHAR_FLAG_OFF_LAW;
-    bool counted = (evidence->flags & GPUCHAR_FLAG_COUNTED) != 0, proved = (evidence->flags & GPUCHAR_FLAG_PROVED) != 0;
-    if (asked->counters == GPUCHAR_COUNTERS_REQUIRED && !counted) return "counters";
-    if ((asked->require & GPUCHAR_REQUIRE_COUNTED) && !counted) return "require";
-    if ((asked->require & GPUCHAR_REQUIRE_PROVED) && !proved) return "require";
-    return (asked->require & GPUCHAR_REQUIRE_STABLE) && (evidence->flags & unsteady) ? "require" : NULL;
 }
 
 /* ---- the points ---- */
@@ -219,7 +188,8 @@ const char *gc_divergence_sweep_answer(const void *options, const void *recorded
     if (reason) return reason;
     if (!copy_points(asked, recorded, &made)) return gc_answer_no_memory;
     if (is_part(asked, recorded)) take_part(recorded, &made);
-    reason = find_demand(asked, &made.evidence);
+    /* Of the answer, not of the recording: a part of a sweep can be steady where the whole is not, and the other way round. */
+    reason = gc_find_demand(asked->counters, asked->require, &made.evidence);
     if (reason) {
         gc_divergence_sweep_free(&made);
         return reason;

@@ -158,6 +158,7 @@ const char *gc_predication_compare_answer(const void *options, const void *recor
     if (reason) return reason;
     if (!copy_arrays(asked, recorded, &made)) return gc_answer_no_memory;
     if (is_part(asked, recorded)) take_part(recorded, &made);
+    /* Of the answer, not of the recording: a part can be steady where the whole is not, and the other way round. */
     reason = gc_find_demand(asked->counters, asked->require, &made.evidence);
     if (reason) {
         gc_predication_compare_free(&made);
