@@ -69,7 +69,8 @@ enum {
     GPUCHAR_PREDICATION_POINT_ISSUE = 1u << 1   /* ..._instructions_per_cycle */
 };
 
-/* What the compiler itself makes of `if ... else` with arms of one length. Frozen. */
+/* What the compiler itself makes of `if ... else` with arms of one length. What a kernel without a decision holds as well,
+ * the entry code of some architectures, is left out. Frozen. */
 typedef struct gpuchar_predication_length {
     uint32_t length;        /* dependent multiply-adds of each arm */
     uint32_t branches;      /* conditional branches found */

@@ -97,31 +97,42 @@ static gpuchar_status prove(comparison *c) {
 
 /* ---- what the compiler itself does ---- */
 
-static gpuchar_status read_length(comparison *c, uint32_t length) {
+static gpuchar_status read_length(comparison *c, uint32_t length, gc_choice *found) {
     const gc_image *image = c->images[IMAGE_LENGTHS];
     char kernel[64];
-    gc_choice found;
     snprintf(kernel, sizeof kernel, "gpuchar_predication_length_%u", length);
-    gpuchar_status status = gc_read_choice(image->bytes, image->size, kernel, "FFMA", &found);
-    if (status != GPUCHAR_OK) return status;
-    c->result->lengths[c->result->length_count++] =
-        (gpuchar_predication_length){length, found.branches, found.predicated, found.selects, found.works};
-    return GPUCHAR_OK;
+    return gc_read_choice(image->bytes, image->size, kernel, "FFMA", found);
+}
+
+static uint32_t beyond(uint32_t found, uint32_t common) {
+    return found > common ? found - common : 0;
+}
+
+/* What stands in the kernel without a decision, the entry code of some architectures, is none of the arms. */
+static gpuchar_status read_all_lengths(comparison *c) {
+    gc_choice common, found;
+    gpuchar_status status = read_length(c, 0, &common);
+    for (uint32_t length = 1; length <= LENGTHS && status == GPUCHAR_OK; ++length) {
+        status = read_length(c, length, &found);
+        c->result->lengths[length - 1] = (gpuchar_predication_length){
+            length, beyond(found.branches, common.branches), beyond(found.predicated, common.predicated),
+            beyond(found.selects, common.selects), beyond(found.works, common.works)};
+    }
+    if (status == GPUCHAR_OK) c->result->length_count = LENGTHS;
+    return status;
 }
 
 /* Machine code that cannot be decoded leaves the lengths unknown: it is no failure of the measurement. */
 static gpuchar_status read_lengths(comparison *c) {
     gpuchar_predication_compare_result *result = c->result;
-    gpuchar_status status = GPUCHAR_OK;
     result->lengths = calloc(LENGTHS, sizeof result->lengths[0]);
     if (!result->lengths) return gc_fail_memory(LENGTHS * sizeof result->lengths[0]);
     gc_error_box *before = gc_error_take();
-    for (uint32_t length = 1; length <= LENGTHS && status == GPUCHAR_OK; ++length) status = read_length(c, length);
+    gpuchar_status status = read_all_lengths(c);
     if (status == GPUCHAR_E_OUT_OF_MEMORY) {
         gc_error_put(before, GPUCHAR_OK); /* gives the older detail up */
         return status;
     }
-    if (status != GPUCHAR_OK) result->length_count = 0;
     gc_error_restore(before);
     gc_predication_derive_lengths(result);
     return GPUCHAR_OK;

@@ -1,6 +1,6 @@
 // What the compiler itself makes of `if (arm) ... else ...` with arms of 1 to 32 dependent multiply-adds each: a branch,
-// both arms under predicates, or their results selected. One kernel for each length, in plain CUDA C without a loop;
-// they are compiled and read, never run.
+// both arms under predicates, or their results selected. One kernel for each length, in plain CUDA C without a loop, and
+// one without a decision (length 0), which shows what stands in all of them. They are compiled and read, never run.
 
 struct Args {
     Header header;
@@ -38,6 +38,7 @@ template <int STEPS> static __device__ __forceinline__ float subtract(float x, f
         args.header.sink[threadIdx.x] = __float_as_int(x);                                                             \
     }
 
+GPUCHAR_LENGTH(0)
 GPUCHAR_LENGTH(1) GPUCHAR_LENGTH(2) GPUCHAR_LENGTH(3) GPUCHAR_LENGTH(4)
 GPUCHAR_LENGTH(5) GPUCHAR_LENGTH(6) GPUCHAR_LENGTH(7) GPUCHAR_LENGTH(8)
 GPUCHAR_LENGTH(9) GPUCHAR_LENGTH(10) GPUCHAR_LENGTH(11) GPUCHAR_LENGTH(12)
