@@ -45,10 +45,6 @@ static const char *find_wrong(const gpuchar_divergence_sweep_result *recorded) {
 
 /* ---- whether it answers ---- */
 
-static bool differs(uint32_t asked, uint32_t recorded) {
-    return asked != 0 && asked != recorded;
-}
-
 /* Whether the samples of all points are there. */
 static bool has_samples(const gpuchar_divergence_sweep_result *recorded) {
     size_t launches = recorded->launches;
@@ -68,13 +64,13 @@ static const gpuchar_divergence_point *find_point(const gpuchar_divergence_sweep
 
 static const char *compare(const gpuchar_divergence_sweep_options *asked,
                            const gpuchar_divergence_sweep_result *recorded) {
-    if (differs(asked->kind, recorded->kind)) return "kind";
-    if (differs(asked->lane_map, recorded->lane_map)) return "lane_map";
+    if (gc_differs(asked->kind, recorded->kind)) return "kind";
+    if (gc_differs(asked->lane_map, recorded->lane_map)) return "lane_map";
     if (asked->lane_map == GPUCHAR_LANES_GIVEN) return "lanes";
-    if (differs(asked->body, recorded->body)) return "body";
-    if (differs(asked->iterations, recorded->iterations)) return "iterations";
-    if (differs(asked->launches, recorded->launches)) return "launches";
-    if (differs(asked->seed, recorded->seed)) return "seed";
+    if (gc_differs(asked->body, recorded->body)) return "body";
+    if (gc_differs(asked->iterations, recorded->iterations)) return "iterations";
+    if (gc_differs(asked->launches, recorded->launches)) return "launches";
+    if (gc_differs(asked->seed, recorded->seed)) return "seed";
     if (asked->ways_count > 32) return "ways_count";
     for (uint32_t i = 0; i < asked->ways_count; ++i) {
         if (!find_point(recorded, asked->ways[i])) return "ways";

@@ -18,3 +18,7 @@ bool gc_is_summary(const gpuchar_stat *stat) {
     }
     return stat->cv >= 0 && stat->outliers <= stat->samples;
 }
+
+bool gc_differs(uint32_t asked, uint32_t recorded) {
+    return asked != 0 && asked != recorded;
+}

@@ -8,5 +8,7 @@
 bool gc_is_amount(double value);
 bool gc_are_cycles(double value);
 bool gc_is_summary(const gpuchar_stat *stat);
+/* Whether an option asks for something else than what was recorded; 0 asks for nothing. */
+bool gc_differs(uint32_t asked, uint32_t recorded);
 
 #endif

@@ -377,6 +377,8 @@ static void step_known(gc_thread *thread, gc_word word, const gc_instruction *in
     case 0x157:
         step_bmov(thread, word, in->opcode & 0x1ff);
         break;
+    case 0x11d: /* BAR: writes no register, and no predicate: what its reductions find is read by others */
+        break;
     default:
         step_other(thread, in);
     }

@@ -64,7 +64,8 @@ static shape shape_of(uint32_t arch, uint16_t low) {
     case 0x020:
     case 0x021:
     case 0x036:
-        return SHAPE_TWO; /* FMUL, FADD, VIADD */
+    case 0x007:
+        return SHAPE_TWO; /* FMUL, FADD, VIADD, SEL */
     case 0x010:
     case 0x023:
     case 0x024:
@@ -80,11 +81,10 @@ static shape shape_of(uint32_t arch, uint16_t low) {
         return SHAPE_LOAD; /* LDG, LDC, LDL, LDS */
     case 0x005:
         return SHAPE_CLOCK; /* CS2R */
-    case 0x007:
     case 0x011:
     case 0x016:
     case 0x017:
-    case 0x019: /* SEL, LEA, PRMT, IMNMX, SHF */
+    case 0x019: /* LEA, PRMT, IMNMX, SHF */
     case 0x045:
     case 0x046:
     case 0x048:

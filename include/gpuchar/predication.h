@@ -1,0 +1,141 @@
+/* A two-way decision in two forms: what a branch costs, what its predicated form costs, and when the difference is gone. */
+#ifndef GPUCHAR_PREDICATION_H
+#define GPUCHAR_PREDICATION_H
+
+#include <gpuchar/counters.h>
+#include <gpuchar/experiment.h>
+#include <gpuchar/stat.h>
+
+GPUCHAR_BEGIN_DECLS
+
+/* The forms compared, as indices. Arms are chains of dependent multiply-adds of equal length. */
+enum {
+    GPUCHAR_FORM_CONVERGENT = 0, /* the branch with all lanes on one arm: what one arm costs */
+    GPUCHAR_FORM_BRANCH = 1,     /* odd lanes on the one arm, even lanes on the other: one after the other */
+    GPUCHAR_FORM_PREDICATED =
+        2 /* all lanes through both arms, side by side, and each takes its own result: no branch */
+};
+#define GPUCHAR_FORMS 3
+
+typedef struct gpuchar_predication_compare_options {
+    size_t struct_size;
+    uint32_t warps[32];    /* warps on the SM to measure with, each 1..32, in this order */
+    uint32_t warps_count;  /* 0: 1, 2, 4, 8, 12, 16, 24, 32; `warps` is then all zeros */
+    uint32_t body;         /* multiply-adds of each arm per loop iteration: 64, 128 or 256; 0: 128 */
+    uint32_t iterations;   /* loop iterations, 4..65536; 0: chosen so that an arm takes about 65,000 cycles */
+    uint32_t launches;     /* timed launches per form and number of warps, 5..10000; 0: 21 */
+    uint32_t counters;     /* GPUCHAR_COUNTERS_... */
+    uint32_t require;      /* GPUCHAR_REQUIRE_...; not GPUCHAR_REQUIRE_COUNTED with GPUCHAR_COUNTERS_OFF */
+    uint32_t keep_samples; /* 1: the result holds the cycles of each launch */
+    uint32_t seed;         /* of the operands; 0: 1 */
+} gpuchar_predication_compare_options;
+
+/* One form with one warp: machine code and counters. Frozen. */
+typedef struct gpuchar_predication_form {
+    uint32_t form;              /* GPUCHAR_FORM_... */
+    uint32_t known;             /* GPUCHAR_PREDICATION_FORM_... */
+    uint64_t loop_instructions; /* machine code: instructions of one iteration of one loop */
+    uint64_t loop_stall_cycles; /* machine code: sum of the assembler's stall counts of one iteration of one loop */
+    uint64_t code_bytes;        /* machine code: size of the timed region */
+    uint64_t decisions;         /* machine code: divergent branches in the timed region; 0 in the predicated form */
+    uint64_t expected_count;    /* machine code: warp instructions that one warp executes in the loops */
+    uint64_t executed_count;    /* the same by the counters of two lengths, subtracted */
+    double efficiency;          /* active threads per instruction in the loops, by the same counters */
+} gpuchar_predication_form;
+
+/* Bits of gpuchar_predication_form.known. */
+enum {
+    GPUCHAR_PREDICATION_FORM_DECODED = 1u << 0, /* what the machine code tells */
+    GPUCHAR_PREDICATION_FORM_COUNTERS = 1u << 1 /* executed_count, efficiency */
+};
+
+/* One number of warps, all in one block on one SM. Frozen. */
+typedef struct gpuchar_predication_point {
+    uint32_t warps;
+    uint32_t known;                           /* GPUCHAR_PREDICATION_POINT_... */
+    gpuchar_stat cycles[3];                   /* of each form: from the barrier before to the barrier after */
+    double branch_ratio;                      /* branch / convergent */
+    double predicated_ratio;                  /* predicated / convergent */
+    double gain;                              /* branch / predicated */
+    double convergent_instructions_per_cycle; /* warp instructions of the loops per cycle of the SM */
+    double branch_instructions_per_cycle;
+    double predicated_instructions_per_cycle;
+    uint64_t sample_offset; /* of this point's launches in `samples`, when kept: form after form */
+} gpuchar_predication_point;
+
+/* Bits of gpuchar_predication_point.known. */
+enum {
+    GPUCHAR_PREDICATION_POINT_RATIOS = 1u << 0, /* branch_ratio, predicated_ratio, gain */
+    GPUCHAR_PREDICATION_POINT_ISSUE = 1u << 1   /* ..._instructions_per_cycle */
+};
+
+/* What the compiler itself makes of `if ... else` with arms of one length. What a kernel without a decision holds as well,
+ * the entry code of some architectures, is left out. Frozen. */
+typedef struct gpuchar_predication_length {
+    uint32_t length;        /* dependent multiply-adds of each arm */
+    uint32_t branches;      /* conditional branches found */
+    uint32_t predicated;    /* instructions found under a predicate, branches and ends left out */
+    uint32_t selects;       /* found: instructions that take one of two values */
+    uint32_t multiply_adds; /* found: twice `length` when both arms are there */
+} gpuchar_predication_length;
+
+/* Bits of gpuchar_predication_compare_result.known. */
+enum {
+    GPUCHAR_PREDICATION_TIMED = 1u << 0,  /* saturation_warps, launches_ns */
+    GPUCHAR_PREDICATION_LENGTHS = 1u << 1 /* compiler_branch_length */
+};
+
+typedef struct gpuchar_predication_compare_result {
+    size_t struct_size;
+    uint32_t body; /* the options in force */
+    uint32_t iterations;
+    uint32_t launches;
+    uint32_t seed;
+    uint32_t warmup_launches;
+    uint32_t known;                  /* GPUCHAR_PREDICATION_... */
+    uint32_t saturation_warps;       /* fewest warps from which on each gain is below 1.05; 0: not within the points */
+    uint32_t compiler_branch_length; /* shortest arm from which on the compiler branches; 0: not within the lengths */
+    gpuchar_predication_form forms[3]; /* by GPUCHAR_FORM_... */
+    gpuchar_predication_point *points; /* one per number of warps, in the order asked; owned by the result */
+    size_t point_count;
+    gpuchar_predication_length *lengths; /* 1 to 32; owned by the result */
+    size_t length_count;                 /* 0: the machine code cannot be decoded */
+    double *samples; /* cycles of each launch, point after point and form after form; owned by the result */
+    size_t sample_count;
+    uint64_t compile_ns; /* 0 when the kernels came from the cache */
+    uint64_t prove_ns;
+    uint64_t launches_ns;         /* device time of all timing launches and their warm-up, by events */
+    uint64_t counters_ns;         /* host time of reading the counters, set-up included */
+    uint64_t call_ns;             /* host time of the whole call */
+    uint64_t device_memory_bytes; /* the call's own allocations */
+    gpuchar_evidence evidence;    /* counts are those of one warp through the branch */
+} gpuchar_predication_compare_result;
+
+GPUCHAR_DEFINE_MAKER(gpuchar_predication_compare_options)
+GPUCHAR_DEFINE_MAKER(gpuchar_predication_compare_result)
+#define GPUCHAR_PREDICATION_COMPARE_OPTIONS_INIT gpuchar_predication_compare_options_make()
+#define GPUCHAR_PREDICATION_COMPARE_RESULT_INIT gpuchar_predication_compare_result_make()
+GPUCHAR_API void gpuchar_predication_compare_options_init(gpuchar_predication_compare_options *options, size_t size);
+GPUCHAR_API void gpuchar_predication_compare_result_init(gpuchar_predication_compare_result *result, size_t size);
+GPUCHAR_API void gpuchar_predication_compare_result_free(gpuchar_predication_compare_result *result);
+
+/*
+ * Times a two-way decision as a branch, with all lanes on one arm, and in its predicated form, for each number of warps
+ * asked. The predicated form executes as many multiply-adds as the branch: what it gains is that the two arms are
+ * independent, so that the one fills the cycles in which the other waits. It ends where enough warps do the same.
+ * Beside it, without running anything: up to which length of the arms the compiler predicates by itself.
+ * A part of a recorded result is answered with numbers of that part only: what was of the whole call (launches_ns,
+ * counters_ns, call_ns, device_memory_bytes, the clock) is unknown there, 0. Source: "Characterizing Warp Divergence from
+ * Pascal to Blackwell", section IV-C. Since 0.1.
+ * GPUCHAR_CAVEAT: not proved, unstable, throttled or compile-only (evidence.flags, evidence.proof_status).
+ * Errors: E_INVALID_ARGUMENT, E_STRUCT_SIZE, E_LIMIT, E_BUSY, E_CANCELLED, E_NOT_PROVED (required), counters required:
+ * those of gpuchar_counters_read; those of gpuchar_compile; E_CUDA, E_OUT_OF_DEVICE_MEMORY, E_CONTEXT_LOST,
+ * E_MEASUREMENT, E_NOT_RECORDED, E_NOT_APPLICABLE (counters or steady samples required of a compile-only session).
+ */
+GPUCHAR_API gpuchar_status gpuchar_predication_compare(gpuchar_session *session,
+                                                       const gpuchar_predication_compare_options *options,
+                                                       gpuchar_predication_compare_result *result);
+
+GPUCHAR_END_DECLS
+
+#endif
