@@ -51,8 +51,8 @@ typedef struct gc_timing {
     uint32_t warmup_launches;
     uint32_t throttle_reasons; /* GPUCHAR_THROTTLE_..., seen by NVML before or after */
     bool throttle_known;       /* NVML answered, before and after */
-    bool steady;               /* the SM clock settled in the warm-up and was the same in the first and the last third */
-    double sm_clock_hz;        /* all timed launches: sum of cycles / sum of nanoseconds */
+    bool steady;        /* the SM clock settled in the warm-up and was the same in the first and the last third */
+    double sm_clock_hz; /* all timed launches: sum of cycles / sum of nanoseconds */
 } gc_timing;
 
 /*
