@@ -128,6 +128,7 @@ typedef struct fake_world {
     unsigned nvml_turn;
     /* NVRTC */
     const char *nvrtc_path; /* of the real one; NULL: a canned cubin that holds no code. Stays over a reset */
+    bool nvrtc_canned;      /* the canned cubin although there is a real one: without code there is nothing to prove */
     int nvrtc_major;        /* 0: that of the real one, 13 without one */
 } fake_world;
 fake_world *fake(void);

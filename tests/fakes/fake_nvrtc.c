@@ -180,17 +180,18 @@ nvrtcResult fake_DestroyProgram(nvrtcProgram *one) {
 nvrtcResult fake_CompileProgram(nvrtcProgram one, int options, const char *const *option_texts) {
     program *at = fake_find(FAKE_PROGRAM, (uintptr_t)one);
     if (!at) return NVRTC_ERROR_INVALID_PROGRAM;
-    gc_hash key = hash_text(hash_text((gc_hash){1, 2}, at->name), at->text);
+    bool canned = fake()->nvrtc_canned || !forward();
+    gc_hash key = hash_text(hash_text((gc_hash){1, canned}, at->name), at->text);
     for (int i = 0; i < options; i++) key = hash_text(key, option_texts[i]);
     answer *made = look_up(key);
     if (!made) {
         made = calloc(1, sizeof *made);
         if (!made) return NVRTC_ERROR_OUT_OF_MEMORY;
         made->key = key;
-        if (forward()) {
-            compile_real(real, at, options, option_texts, made);
-        } else {
+        if (canned) {
             compile_canned(made);
+        } else {
+            compile_real(real, at, options, option_texts, made);
         }
         keep(made);
     }

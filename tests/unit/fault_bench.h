@@ -32,6 +32,7 @@ typedef struct scene {
     bool own_context;   /* the session's is the caller's */
     bool warm;          /* a sweep has run in it */
     bool closed;        /* and it is closed again */
+    bool canned;        /* the kernels hold no code: what is proved is another scene's */
     bool counters_auto; /* a failure of the counters is a part, not the end */
     outcome (*act)(bench *b);
 } scene;
@@ -218,6 +219,7 @@ static inline void bench_open(bench *b, const scene *s, uint64_t loop_instructio
     fake_reset();
     fake()->nvml_processes = 2;
     fake()->nvml_knows = 3;
+    fake()->nvrtc_canned = s->canned;
     plant(&b->law);
     gpuchar_runtime_options options = fake_options(s->with);
     options.log = bench_log;
@@ -250,18 +252,19 @@ static const scene scenes[] = {
     {"session_open of a MIG slice", FAKE_WITH_NVML, .act = act_open_slice},
     {"session_open on a context", FAKE_WITH_NVML, .act = act_open_context},
     {"session_open to compile", FAKE_WITH_NVRTC, .act = act_open_architecture},
-    {"session_close", FAKE_WITH_ALL, "0", .warm = true, .act = act_close},
-    {"session_close on a context", FAKE_WITH_ALL, "0", .warm = true, .own_context = true, .act = act_close},
+    {"session_close", FAKE_WITH_ALL, "0", .canned = true, .warm = true, .act = act_close},
+    {"session_close on a context", FAKE_WITH_ALL, "0", .canned = true, .warm = true, .own_context = true,
+     .act = act_close},
     {"session_cancel", FAKE_WITH_ALL, "0", .act = act_cancel},
     {"device_info_get", FAKE_WITH_NVML, "0", .act = act_device_info},
     {"device_info_get, no NVML", FAKE_WITH_CUPTI, "0", .act = act_device_info},
     {"device_info_get of a slice", FAKE_WITH_NVML, "1", .act = act_device_info},
     {"counters_read", FAKE_WITH_CUPTI, "0", .act = act_counters},
     {"counters_read on a slice", FAKE_WITH_CUPTI, "1", .act = act_counters},
-    {"sweep, no counters", FAKE_WITH_ALL, "0", .act = act_sweep_off},
+    {"sweep, no counters", FAKE_WITH_ALL, "0", .canned = true, .act = act_sweep_off},
     {"sweep, counters if possible", FAKE_WITH_ALL, "0", .counters_auto = true, .act = act_sweep_auto},
-    {"sweep, counters required", FAKE_WITH_ALL, "0", .act = act_sweep_required},
-    {"sweep, warm", FAKE_WITH_ALL, "0", .warm = true, .counters_auto = true, .act = act_sweep_auto},
+    {"sweep, counters required", FAKE_WITH_ALL, "0", .canned = true, .act = act_sweep_required},
+    {"sweep, warm", FAKE_WITH_ALL, "0", .canned = true, .warm = true, .counters_auto = true, .act = act_sweep_auto},
     {"sweep, compiled only", FAKE_WITH_NVRTC, "sm_90", .act = act_sweep_off},
     {"profile_create, _text", FAKE_WITH_ALL, "0", .warm = true, .act = act_profile},
 };
