@@ -225,11 +225,14 @@ static inline void bench_open(bench *b, const scene *s, uint64_t loop_instructio
     options.log = bench_log;
     options.log_user = b;
     assert_failure(gpuchar_runtime_open(&options, &b->runtime), GPUCHAR_OK);
-    if (!s->device) return;
     if (s->own_context) b->context = fake_context(0);
-    assert_failure(open_session(b, s->device, (void *)b->context).status, GPUCHAR_OK);
+    if (s->device) assert_failure(open_session(b, s->device, (void *)b->context).status, GPUCHAR_OK);
     if (s->warm) assert_true(act_sweep_auto(b).status >= 0);
     if (s->closed) act_close(b);
+    b->warnings = 0;
+    /* A failure of before, which success must not touch. */
+    gpuchar_session *none = NULL;
+    assert_failure(gpuchar_session_open(b->runtime, "no device", NULL, &none), GPUCHAR_E_INVALID_ARGUMENT);
 }
 
 static inline void bench_close(bench *b) {
