@@ -352,7 +352,11 @@ CUresult fake_MemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, C
     return CUDA_SUCCESS;
 }
 
-/* ---- the one exported function */
+/* ---- what is exported: how a driver hands out its functions, and how an old one tells its age */
+
+EXPORT CUresult cuDriverGetVersion(int *version) {
+    return wrap_DriverGetVersion(version);
+}
 
 typedef struct entry {
     const char *name;
