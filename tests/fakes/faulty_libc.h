@@ -1,6 +1,6 @@
 /*
- * Memory and file calls of the library that fail on demand. Linked into tests with --wrap, so that only the library's own
- * calls and the test's are meant; those of other libraries go on.
+ * Memory, file and thread calls of the library that fail on demand. The tests link a copy of the library in which these
+ * functions have other names, so that nobody else's calls are meant, a sanitizer's least of all.
  */
 #ifndef FAKES_FAULTY_LIBC_H
 #define FAKES_FAULTY_LIBC_H
