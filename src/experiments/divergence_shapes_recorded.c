@@ -89,14 +89,10 @@ static bool has_samples(const shapes_result *recorded) {
     return true;
 }
 
-static bool differs(uint32_t asked, uint32_t recorded) {
-    return asked != 0 && asked != recorded;
-}
-
 static const char *compare(const shapes_options *asked, const shapes_result *recorded) {
-    if (differs(asked->turns, recorded->turns)) return "turns";
-    if (differs(asked->launches, recorded->launches)) return "launches";
-    if (differs(asked->seed, recorded->seed)) return "seed";
+    if (gc_differs(asked->turns, recorded->turns)) return "turns";
+    if (gc_differs(asked->launches, recorded->launches)) return "launches";
+    if (gc_differs(asked->seed, recorded->seed)) return "seed";
     if (asked->shapes_count > GC_COUNT(asked->shapes)) return "shapes_count";
     if (asked->given_count > GC_COUNT(asked->given)) return "given_count";
     for (size_t i = 0; i < asked_count(asked, recorded); ++i) {

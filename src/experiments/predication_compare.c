@@ -44,9 +44,9 @@ typedef struct comparison {
 static gpuchar_status compile(comparison *c) {
     const gc_define branch[] = {{"GPUCHAR_FORM", 1}, {"GPUCHAR_BODY", c->options->body}};
     const gc_define predicated[] = {{"GPUCHAR_FORM", 2}, {"GPUCHAR_BODY", c->options->body}};
-    const gc_template templates[IMAGES] = {{"predication_compare", branch, GC_COUNT(branch), ""},
-                                           {"predication_compare", predicated, GC_COUNT(predicated), ""},
-                                           {"predication_lengths", NULL, 0, ""}};
+    const gc_template templates[IMAGES] = {{"predication_compare", NULL, branch, GC_COUNT(branch), ""},
+                                           {"predication_compare", NULL, predicated, GC_COUNT(predicated), ""},
+                                           {"predication_lengths", NULL, NULL, 0, ""}};
     gpuchar_status status = gc_templates_compile(c->session, templates, IMAGES, c->images);
     for (size_t i = 0; i < IMAGES && status == GPUCHAR_OK; ++i) c->result->compile_ns += c->images[i]->compile_ns;
     return status;

@@ -80,7 +80,9 @@ static void release_modules(gpuchar_session *session, void *value) {
     while (loaded) {
         gc_loaded *next = loaded->next;
         /* The head of the list holds none. Without a device (a forked child, a lost context) there is nothing to unload. */
-        if (loaded->module && !gc_session_device_gone(session)) session->cuda->ModuleUnload(loaded->module);
+        if (loaded->module && !gc_session_device_gone(session)) {
+            gc_session_give_back(session, session->cuda->ModuleUnload(loaded->module), "cuModuleUnload");
+        }
         free(loaded);
         loaded = next;
     }
@@ -152,7 +154,7 @@ gpuchar_status gc_buffer_alloc(gpuchar_session *session, size_t bytes, gc_buffer
 }
 
 void gc_buffer_free(gpuchar_session *session, gc_buffer *buffer) {
-    if (buffer->address) session->cuda->MemFree(buffer->address);
+    if (buffer->address) gc_session_give_back(session, session->cuda->MemFree(buffer->address), "cuMemFree");
     memset(buffer, 0, sizeof *buffer);
 }
 

@@ -315,6 +315,12 @@ static gpuchar_status read_values(gc_reader *reader, gpuchar_counters_result *re
 
 /* ---- the whole ---- */
 
+static void give_back(const gc_reader *reader, CUptiResult result, const char *call) {
+    /* Without a session only the Host API was used, by a test. */
+    const gc_log *log = reader->session ? gc_runtime_log(reader->session->runtime) : NULL;
+    gc_cupti_give_back(reader->cupti, log, result, call);
+}
+
 static void reader_close(gc_reader *reader) {
     CUpti_RangeProfiler_Stop_Params stop = {.structSize = CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE};
     CUpti_RangeProfiler_Disable_Params disable = {.structSize = CUpti_RangeProfiler_Disable_Params_STRUCT_SIZE};
@@ -322,17 +328,19 @@ static void reader_close(gc_reader *reader) {
     CUpti_Profiler_DeInitialize_Params all = {.structSize = CUpti_Profiler_DeInitialize_Params_STRUCT_SIZE};
     if (reader->started) {
         stop.pRangeProfilerObject = reader->profiler;
-        reader->cupti->RangeProfilerStop(&stop);
+        give_back(reader, reader->cupti->RangeProfilerStop(&stop), "cuptiRangeProfilerStop");
     }
     if (reader->profiler) {
         disable.pRangeProfilerObject = reader->profiler;
-        reader->cupti->RangeProfilerDisable(&disable);
+        give_back(reader, reader->cupti->RangeProfilerDisable(&disable), "cuptiRangeProfilerDisable");
     }
     if (reader->host) {
         host.pHostObject = reader->host;
-        reader->cupti->ProfilerHostDeinitialize(&host);
+        give_back(reader, reader->cupti->ProfilerHostDeinitialize(&host), "cuptiProfilerHostDeinitialize");
     }
-    if (reader->initialized) reader->cupti->ProfilerDeInitialize(&all);
+    if (reader->initialized) {
+        give_back(reader, reader->cupti->ProfilerDeInitialize(&all), "cuptiProfilerDeInitialize");
+    }
     free(reader->availability);
     free(reader->config);
     free(reader->data);

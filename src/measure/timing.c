@@ -67,10 +67,12 @@ typedef struct gc_stream_clock {
 } gc_stream_clock;
 
 static void clock_close(gc_stream_clock *clock) {
-    const gc_cuda *cuda = clock->session->cuda;
+    const gpuchar_session *session = clock->session;
     for (size_t i = 0; i < GC_COUNT(clock->chunks); ++i) {
-        if (clock->chunks[i].start) cuda->EventDestroy(clock->chunks[i].start);
-        if (clock->chunks[i].stop) cuda->EventDestroy(clock->chunks[i].stop);
+        CUevent events[] = {clock->chunks[i].start, clock->chunks[i].stop};
+        for (size_t j = 0; j < GC_COUNT(events); ++j) {
+            if (events[j]) gc_session_give_back(session, session->cuda->EventDestroy(events[j]), "cuEventDestroy");
+        }
     }
 }
 

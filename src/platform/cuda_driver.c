@@ -70,6 +70,20 @@ static gpuchar_status fail_without_entry(const gc_library *library) {
     return gc_library_symbol(library, "cuGetProcAddress_v2", &address);
 }
 
+/* While the table is not filled yet. NULL when the driver does not tell. */
+static const char *name_of(get_proc_address get, CUresult result) {
+    CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SUCCESS;
+    void *function = NULL;
+    if (get("cuGetErrorName", &function, 6000, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &found) != CUDA_SUCCESS ||
+        !function) {
+        return NULL;
+    }
+    CUresult (*get_name)(CUresult, const char **);
+    memcpy(&get_name, &function, sizeof get_name);
+    const char *name = NULL;
+    return get_name(result, &name) == CUDA_SUCCESS ? name : NULL;
+}
+
 static gpuchar_status look_up(const gc_library *library, get_proc_address get, const char *name, int version,
                               void **function) {
     CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SUCCESS;
@@ -83,7 +97,8 @@ static gpuchar_status look_up(const gc_library *library, get_proc_address get, c
         return GPUCHAR_OK;
     }
     *function = NULL;
-    gc_native native = {.domain = GPUCHAR_DOMAIN_CUDA, .code = result, .call = "cuGetProcAddress_v2"};
+    gc_native native = {
+        .domain = GPUCHAR_DOMAIN_CUDA, .code = result, .name = name_of(get, result), .call = "cuGetProcAddress_v2"};
     gpuchar_status status = gc_fail_native(GPUCHAR_E_SYMBOL_MISSING, native, "the driver %s lacks %s of CUDA %d.%d",
                                            library->path, name, version / 1000, version % 1000 / 10);
     gc_hint(found == CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT ? "install a newer NVIDIA driver"
@@ -113,7 +128,8 @@ static gpuchar_status read_version(const gc_library *library, get_proc_address g
         return fail_stub(library);
     }
     if (result != CUDA_SUCCESS) {
-        gc_native native = {.domain = GPUCHAR_DOMAIN_CUDA, .code = result, .call = "cuDriverGetVersion"};
+        gc_native native = {
+            .domain = GPUCHAR_DOMAIN_CUDA, .code = result, .name = name_of(get, result), .call = "cuDriverGetVersion"};
         return gc_fail_native(GPUCHAR_E_CUDA, native, "the driver %s does not tell its version", library->path);
     }
     return *version < GC_CUDA_OLDEST ? fail_too_old(library, *version) : GPUCHAR_OK;
@@ -293,14 +309,23 @@ static void hint_call(CUresult result) {
     }
 }
 
+static const char *error_name(const gc_cuda *cuda, CUresult result) {
+    const char *name = NULL;
+    bool told = cuda->GetErrorName && cuda->GetErrorName(result, &name) == CUDA_SUCCESS && name;
+    return told ? name : "unknown CUDA error";
+}
+
+void gc_cuda_give_back(const gc_cuda *cuda, const gc_log *log, CUresult result, const char *call) {
+    if (result != CUDA_SUCCESS) {
+        gc_log_write(log, GPUCHAR_LOG_WARNING, "%s failed while giving back: %s", call, error_name(cuda, result));
+    }
+}
+
 gpuchar_status gc_cuda_check(const gc_cuda *cuda, CUresult result, const char *call) {
     if (result == CUDA_SUCCESS) {
         return GPUCHAR_OK;
     }
-    const char *name = NULL, *text = NULL;
-    if (!cuda->GetErrorName || cuda->GetErrorName(result, &name) != CUDA_SUCCESS || !name) {
-        name = "unknown CUDA error";
-    }
+    const char *name = error_name(cuda, result), *text = NULL;
     if (!cuda->GetErrorString || cuda->GetErrorString(result, &text) != CUDA_SUCCESS || !text) {
         text = name;
     }

@@ -2,6 +2,7 @@
 #ifndef GC_PLATFORM_CUDA_DRIVER_H
 #define GC_PLATFORM_CUDA_DRIVER_H
 
+#include <core/log.h>
 #include <cuda.h>
 #include <platform/library.h>
 #include <sys/types.h>
@@ -77,5 +78,7 @@ gpuchar_status gc_cuda_init(gc_cuda *cuda);
  * GPUCHAR_OK for CUDA_SUCCESS.
  */
 gpuchar_status gc_cuda_check(const gc_cuda *cuda, CUresult result, const char *call);
+/* For calls that give something back: their failure takes nothing from a result, so it is a warning in the log. */
+void gc_cuda_give_back(const gc_cuda *cuda, const gc_log *log, CUresult result, const char *call);
 
 #endif

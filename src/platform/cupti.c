@@ -38,6 +38,18 @@ static gpuchar_status fail_too_old(const gc_library *library, uint32_t version) 
     return status;
 }
 
+static gpuchar_status fail_version(const gc_library *library, CUptiResult result) {
+    void *address = NULL;
+    const char *name = NULL;
+    if (gc_library_symbol(library, "cuptiGetResultString", &address) == GPUCHAR_OK) {
+        CUptiResult (*get_name)(CUptiResult, const char **);
+        memcpy(&get_name, &address, sizeof get_name);
+        name = get_name(result, &name) == CUPTI_SUCCESS ? name : NULL;
+    }
+    gc_native native = {.domain = GPUCHAR_DOMAIN_CUPTI, .code = result, .name = name, .call = "cuptiGetVersion"};
+    return gc_fail_native(GPUCHAR_E_CUPTI, native, "%s does not tell its version", library->path);
+}
+
 static gpuchar_status accept_cupti(const gc_library *library, void *user) {
     const gc_toolkit_search *search = user;
     gc_cupti *cupti = search->table;
@@ -51,8 +63,7 @@ static gpuchar_status accept_cupti(const gc_library *library, void *user) {
     uint32_t version = 0;
     CUptiResult result = get_version(&version);
     if (result != CUPTI_SUCCESS) {
-        gc_native native = {.domain = GPUCHAR_DOMAIN_CUPTI, .code = result, .call = "cuptiGetVersion"};
-        return gc_fail_native(GPUCHAR_E_CUPTI, native, "%s does not tell its version", library->path);
+        return fail_version(library, result);
     }
     cupti->version = version;
     if (gc_library_symbol(library, "cuptiRangeProfilerEnable", &address) != GPUCHAR_OK) {
@@ -189,14 +200,23 @@ static void hint_result(CUptiResult result) {
     }
 }
 
+static const char *result_name(const gc_cupti *cupti, CUptiResult result) {
+    const char *name = NULL;
+    bool told = cupti->GetResultString && cupti->GetResultString(result, &name) == CUPTI_SUCCESS && name;
+    return told ? name : "unknown CUPTI error";
+}
+
+void gc_cupti_give_back(const gc_cupti *cupti, const gc_log *log, CUptiResult result, const char *call) {
+    if (result != CUPTI_SUCCESS) {
+        gc_log_write(log, GPUCHAR_LOG_WARNING, "%s failed while giving back: %s", call, result_name(cupti, result));
+    }
+}
+
 gpuchar_status gc_cupti_check(const gc_cupti *cupti, CUptiResult result, const char *call) {
     if (result == CUPTI_SUCCESS) {
         return GPUCHAR_OK;
     }
-    const char *name = NULL, *text = NULL;
-    if (!cupti->GetResultString || cupti->GetResultString(result, &name) != CUPTI_SUCCESS || !name) {
-        name = "unknown CUPTI error";
-    }
+    const char *name = result_name(cupti, result), *text = NULL;
     if (!cupti->GetErrorMessage || cupti->GetErrorMessage(result, &text) != CUPTI_SUCCESS || !text) {
         text = name;
     }

@@ -2,6 +2,7 @@
 #ifndef GC_PLATFORM_CUPTI_H
 #define GC_PLATFORM_CUPTI_H
 
+#include <core/log.h>
 #include <cuda.h>
 #include <cupti_result.h>
 #include <cupti_target.h>
@@ -53,5 +54,7 @@ typedef struct gc_cupti {
 gpuchar_status gc_cupti_load(const char *path, uint32_t highest_major, gc_cupti *cupti);
 /* E_NO_PERMISSION, E_PROFILER_ACTIVE, E_COUNTERS_UNSUPPORTED, E_METRIC_UNKNOWN or E_CUPTI, each with its hint. GPUCHAR_OK for success. */
 gpuchar_status gc_cupti_check(const gc_cupti *cupti, CUptiResult result, const char *call);
+/* As gc_cuda_give_back. */
+void gc_cupti_give_back(const gc_cupti *cupti, const gc_log *log, CUptiResult result, const char *call);
 
 #endif

@@ -36,6 +36,18 @@ static gpuchar_status check_version(const gc_library *library, uint32_t version,
     return GPUCHAR_OK;
 }
 
+static gpuchar_status fail_version(const gc_library *library, nvrtcResult result) {
+    void *address = NULL;
+    const char *name = NULL;
+    if (gc_library_symbol(library, "nvrtcGetErrorString", &address) == GPUCHAR_OK) {
+        const char *(*get_name)(nvrtcResult);
+        memcpy(&get_name, &address, sizeof get_name);
+        name = get_name(result);
+    }
+    gc_native native = {.domain = GPUCHAR_DOMAIN_NVRTC, .code = result, .name = name, .call = "nvrtcVersion"};
+    return gc_fail_native(GPUCHAR_E_NVRTC, native, "%s does not tell its version", library->path);
+}
+
 static gpuchar_status accept_nvrtc(const gc_library *library, void *user) {
     const gc_toolkit_search *search = user;
     gc_nvrtc *nvrtc = search->table;
@@ -49,8 +61,7 @@ static gpuchar_status accept_nvrtc(const gc_library *library, void *user) {
     int major = 0, minor = 0;
     nvrtcResult result = get_version(&major, &minor);
     if (result != NVRTC_SUCCESS || major <= 0 || minor < 0) {
-        gc_native native = {.domain = GPUCHAR_DOMAIN_NVRTC, .code = result, .call = "nvrtcVersion"};
-        return gc_fail_native(GPUCHAR_E_NVRTC, native, "%s does not tell its version", library->path);
+        return fail_version(library, result);
     }
     /* Before the other symbols: what is too old may lack some, and its age is the better answer. */
     nvrtc->version = (uint32_t)(major * 1000 + minor * 10);

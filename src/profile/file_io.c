@@ -68,6 +68,11 @@ static bool write_all(int file, const char *bytes, size_t size) {
     return true;
 }
 
+/* Network file systems tell of a full disk here. */
+static gpuchar_status close_written(int file, const char *path, gpuchar_status status) {
+    return close(file) != 0 && !status ? fail_io("close", "write", path) : status;
+}
+
 /* What is no plain file (a terminal, a pipe, /dev/null) must be written to, not replaced. */
 static gpuchar_status write_through(const char *path, const char *bytes, size_t size) {
     int file = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
@@ -75,12 +80,10 @@ static gpuchar_status write_through(const char *path, const char *bytes, size_t 
         return fail_io("open", "open", path);
     }
     gpuchar_status status = write_all(file, bytes, size) ? GPUCHAR_OK : fail_io("write", "write", path);
-    close(file);
-    return status;
+    return close_written(file, path, status);
 }
 
-static gpuchar_status write_temporary(int file, const char *temporary, const char *path, const char *bytes,
-                                      size_t size) {
+static gpuchar_status write_temporary(int file, const char *path, const char *bytes, size_t size) {
     if (!write_all(file, bytes, size)) {
         return fail_io("write", "write", path);
     }
@@ -88,7 +91,7 @@ static gpuchar_status write_temporary(int file, const char *temporary, const cha
     if (fsync(file) != 0 && errno != EINVAL && errno != ENOTSUP && errno != ENOSYS) {
         return fail_io("fsync", "write", path);
     }
-    return rename(temporary, path) == 0 ? GPUCHAR_OK : fail_io("rename", "replace", path);
+    return GPUCHAR_OK;
 }
 
 static gpuchar_status replace(const char *path, const char *bytes, size_t size) {
@@ -105,8 +108,10 @@ static gpuchar_status replace(const char *path, const char *bytes, size_t size) 
     if (file < 0) {
         status = fail_io("open", "write", path);
     } else {
-        status = write_temporary(file, temporary.data, path, bytes, size);
-        close(file);
+        status = close_written(file, path, write_temporary(file, path, bytes, size));
+        if (!status && rename(temporary.data, path) != 0) {
+            status = fail_io("rename", "replace", path);
+        }
         if (status) {
             unlink(temporary.data);
         }
@@ -122,6 +127,9 @@ gpuchar_status gc_file_write(const char *path, const char *bytes, size_t size) {
     }
     /* Where the path is a symbolic link, the file behind it is the one to replace. */
     char *real = realpath(path, NULL);
+    if (!real && errno != ENOENT) {
+        return errno == ENOMEM ? gc_fail_memory(PATH_MAX) : fail_io("realpath", "write", path);
+    }
     gpuchar_status status = replace(real ? real : path, bytes, size);
     free(real);
     return status;

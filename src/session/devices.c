@@ -86,7 +86,7 @@ static bool matches(const gc_device_name *name, const gpuchar_device_entry *entr
 }
 
 gpuchar_status gc_device_find(const gc_cuda *cuda, const gc_device_name *name, CUdevice *device) {
-    int count = 0;
+    int count = 0, without_pci = 0;
     gpuchar_status status = count_devices(cuda, &count);
     for (int i = 0; i < count && !status; i++) {
         gpuchar_device_entry entry;
@@ -97,6 +97,7 @@ gpuchar_status gc_device_find(const gc_cuda *cuda, const gc_device_name *name, C
         if (!status && matches(name, &entry)) {
             return GPUCHAR_OK;
         }
+        without_pci += !status && !entry.pci_id[0];
     }
     if (status) {
         return status;
@@ -105,6 +106,11 @@ gpuchar_status gc_device_find(const gc_cuda *cuda, const gc_device_name *name, C
         status = gc_fail(GPUCHAR_E_DEVICE_NOT_FOUND, "there is no GPU %u", name->number);
     } else {
         status = gc_fail(GPUCHAR_E_DEVICE_NOT_FOUND, "there is no GPU %s", name->text);
+    }
+    if (name->kind == GC_NAME_PCI && without_pci > 0) {
+        gc_hint("the driver does not tell the PCI id of %d of its %d GPUs: name it by number or UUID", without_pci,
+                count);
+        return status;
     }
     gc_hint("the driver shows this process %d GPU%s; gpuchar_device_list tells their names", count,
             count == 1 ? "" : "s");

@@ -200,7 +200,10 @@ const gc_log *gc_runtime_log(const gpuchar_runtime *runtime) {
 static void destroy(gpuchar_runtime *r) {
     /* In a forked child the driver's side belongs to the parent. */
     if (r->nvml_owner == getpid()) {
-        r->nvml.Shutdown();
+        int result = r->nvml.Shutdown();
+        if (result != GC_NVML_SUCCESS) {
+            gc_log_write(&r->log, GPUCHAR_LOG_WARNING, "nvmlShutdown failed while giving back: code %d", result);
+        }
     }
     slot *slots[] = {&r->cuda_slot,  &r->cuda_init_slot, &r->nvrtc_slot,
                      &r->cupti_slot, &r->nvml_slot,      &r->nvml_init_slot};

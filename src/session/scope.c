@@ -3,35 +3,61 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+void gc_session_give_back(const gpuchar_session *session, CUresult result, const char *call) {
+    gc_cuda_give_back(session->cuda, gc_runtime_log(session->runtime), result, call);
+}
+
+/* Relaxed: an allocation here must not break a capture that the host has running on another stream. */
+static gpuchar_status relax(gpuchar_session *session, gc_scope *scope) {
+    scope->capture_mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    gpuchar_status status =
+        gc_cuda_check(session->cuda, session->cuda->ThreadExchangeStreamCaptureMode(&scope->capture_mode),
+                      "cuThreadExchangeStreamCaptureMode");
+    scope->relaxed = !status;
+    return status;
+}
+
+static gpuchar_status push(gpuchar_session *session, gc_scope *scope) {
+    *scope = (gc_scope){0};
+    gpuchar_status status =
+        gc_cuda_check(session->cuda, session->cuda->CtxPushCurrent(session->context), "cuCtxPushCurrent");
+    scope->pushed = !status;
+    scope->session = status ? NULL : session;
+    return status;
+}
+
 gpuchar_status gc_context_enter(gpuchar_session *session, gc_scope *scope) {
-    const gc_cuda *cuda = session->cuda;
-    *scope = (gc_scope){.session = session, .capture_mode = CU_STREAM_CAPTURE_MODE_RELAXED};
-    gpuchar_status status = gc_cuda_check(cuda, cuda->CtxPushCurrent(session->context), "cuCtxPushCurrent");
-    if (status) {
-        scope->session = NULL;
-        return status;
+    gpuchar_status status = push(session, scope);
+    if (!status) {
+        status = relax(session, scope);
     }
-    /* Relaxed: an allocation here must not break a capture that the host has running on another stream. */
-    status = gc_cuda_check(cuda, cuda->ThreadExchangeStreamCaptureMode(&scope->capture_mode),
-                           "cuThreadExchangeStreamCaptureMode");
     if (status) {
-        CUcontext popped;
-        cuda->CtxPopCurrent(&popped);
+        gc_context_leave(scope);
         scope->session = NULL;
-        return status;
     }
-    scope->pushed = true;
-    return GPUCHAR_OK;
+    return status;
+}
+
+gpuchar_status gc_context_enter_to_close(gpuchar_session *session, gc_scope *scope) {
+    gpuchar_status status = push(session, scope);
+    if (status || relax(session, scope)) {
+        gc_log_write(gc_runtime_log(session->runtime), GPUCHAR_LOG_WARNING, "closing a session: %s",
+                     gpuchar_last_error()->message);
+    }
+    return status;
 }
 
 void gc_context_leave(gc_scope *scope) {
-    if (!scope->pushed) {
-        return;
-    }
-    const gc_cuda *cuda = scope->session->cuda;
+    gpuchar_session *session = scope->session;
     CUcontext popped;
-    cuda->ThreadExchangeStreamCaptureMode(&scope->capture_mode);
-    cuda->CtxPopCurrent(&popped);
+    if (scope->relaxed) {
+        gc_session_give_back(session, session->cuda->ThreadExchangeStreamCaptureMode(&scope->capture_mode),
+                             "cuThreadExchangeStreamCaptureMode");
+    }
+    if (scope->pushed) {
+        gc_session_give_back(session, session->cuda->CtxPopCurrent(&popped), "cuCtxPopCurrent");
+    }
+    scope->relaxed = false;
     scope->pushed = false;
 }
 

@@ -198,15 +198,16 @@ static void release_attachments(gpuchar_session *session) {
 static void close_live(gpuchar_session *session) {
     gc_scope scope = {0};
     session->device_gone =
-        session->owner != getpid() || !session->context || gc_context_enter(session, &scope) != GPUCHAR_OK;
+        session->owner != getpid() || !session->context || gc_context_enter_to_close(session, &scope) != GPUCHAR_OK;
     release_attachments(session);
     if (!session->device_gone && session->stream) {
-        session->cuda->StreamDestroy(session->stream);
+        gc_session_give_back(session, session->cuda->StreamDestroy(session->stream), "cuStreamDestroy");
     }
     gc_context_leave(&scope);
     /* A dead primary context is released as well: this is what lets its owner make it anew. */
     if (session->owns_primary && session->owner == getpid()) {
-        session->cuda->DevicePrimaryCtxRelease(session->device);
+        gc_session_give_back(session, session->cuda->DevicePrimaryCtxRelease(session->device),
+                             "cuDevicePrimaryCtxRelease");
     }
     gc_process_lock_release(session->device_lock);
 }

@@ -56,7 +56,7 @@ struct gpuchar_session {
  */
 typedef struct gc_scope {
     gpuchar_session *session; /* NULL: nothing to undo */
-    bool pushed;
+    bool pushed, relaxed;
     CUstreamCaptureMode capture_mode;
 } gc_scope;
 gpuchar_status gc_session_enter(gpuchar_session *session, gc_scope *scope);
@@ -67,7 +67,12 @@ void gc_session_leave(gc_scope *scope);
  * Failures: E_CONTEXT_LOST, E_CUDA.
  */
 gpuchar_status gc_context_enter(gpuchar_session *session, gc_scope *scope);
+/* To give things back: that the capture mode cannot be relaxed is no hindrance. Failures are also warnings in the log. */
+gpuchar_status gc_context_enter_to_close(gpuchar_session *session, gc_scope *scope);
 void gc_context_leave(gc_scope *scope);
+
+/* The result of a driver call that gives something back: a failure is a warning in the log, nothing more. */
+void gc_session_give_back(const gpuchar_session *session, CUresult result, const char *call);
 
 /* True when a cancel is pending (`session` is a gpuchar_session); gc_session_check_cancel consumes it. */
 bool gc_session_cancel_pending(void *session);

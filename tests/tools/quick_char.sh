@@ -92,13 +92,13 @@ no_gpu() { # WHAT IT SAYS [VARIABLE=VALUE...]
   says err "no GPU to measure"; silent out
 }
 no_gpu "has no function cuDriverGetVersion" "GPUCHAR_LIBCUDA=$fakes/fake_nvml.so"
-no_gpu "lacks cuLaunchKernel" "GPUCHAR_LIBCUDA=$fakes/fake_cuda.so" FAKE_CUDA_MISSING=cuLaunchKernel
+no_gpu "lacks cuLaunchKernel" "GPUCHAR_LIBCUDA=$fakes/fake_cuda.so" FAKE_HIDE=cuLaunchKernel
 no_gpu "cuInit failed" "GPUCHAR_LIBCUDA=$fakes/fake_cuda.so" FAKE_CUDA_INIT=803
-no_gpu "does not tell its version" "GPUCHAR_LIBCUDA=$fakes/fake_cuda.so" FAKE_CUDA_FAILS=DriverGetVersion
-export FAKE_CUDA_FAILS=DevicePrimaryCtxRetain
+no_gpu "does not tell its version" "GPUCHAR_LIBCUDA=$fakes/fake_cuda.so" FAKE_FAIL=cuDriverGetVersion
+export FAKE_FAIL=cuDevicePrimaryCtxRetain
 GPUCHAR_LIBCUDA=$fakes/fake_cuda.so expect 1 --require-gpu; says err "cuDevicePrimaryCtxRetain failed"
 GPUCHAR_LIBCUDA=$fakes/fake_cuda.so expect 1; silent out
-unset FAKE_CUDA_FAILS
+unset FAKE_FAIL
 
 # ---- what a document says never reaches the terminal as a command to it
 esc='\u001b[31m' # and U+009b, which begins one in UTF-8

@@ -1,6 +1,5 @@
 /* Counters of two devices, read by two threads at once: the profiler is CUPTI's only one. On the fake driver and the fake CUPTI. */
 #include <fakes/fake_client.h>
-#include <fakes/fake_cupti.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -8,29 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FAKE_CUPTI_PATH GPUCHAR_FAKES_DIR "/fake_cupti.so"
 enum { RANGES = 3, PATIENCE_MS = 10000, NAP_MS = 100 };
-
-static fake_cupti *fake_profiler(void) {
-    void *handle = dlopen(FAKE_CUPTI_PATH, RTLD_NOW | RTLD_LOCAL);
-    assert_non_null(handle);
-    void *address = dlsym(handle, "fake_cupti_state");
-    assert_non_null(address);
-    fake_cupti_state_function get;
-    memcpy(&get, &address, sizeof get);
-    return get();
-}
-
-static gpuchar_runtime *open_runtime(void) {
-    fake_reset();
-    gpuchar_runtime_options options = GPUCHAR_RUNTIME_OPTIONS_INIT;
-    options.cuda_path = FAKE_CUDA_PATH;
-    options.cupti_path = FAKE_CUPTI_PATH;
-    options.nvml_path = "/nonexistent/libnvidia-ml.so.1";
-    gpuchar_runtime *runtime = NULL;
-    assert_failure(gpuchar_runtime_open(&options, &runtime), GPUCHAR_OK);
-    return runtime;
-}
 
 static void nap(long milliseconds) {
     struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000 * 1000};
@@ -89,17 +66,17 @@ typedef struct pair {
 } pair;
 
 static void open_pair(pair *p) {
-    *p = (pair){.runtime = open_runtime()};
+    *p = (pair){.runtime = fake_runtime_with(FAKE_WITH_CUPTI)};
     p->first.hold = &p->go;
     assert_failure(gpuchar_session_open(p->runtime, "0", NULL, &p->first.session), GPUCHAR_OK);
     assert_failure(gpuchar_session_open(p->runtime, "1", NULL, &p->second.session), GPUCHAR_OK);
-    atomic_store(&fake_profiler()->most_users, 0);
 }
 
 static void close_pair(pair *p) {
     gpuchar_session_close(p->first.session);
     gpuchar_session_close(p->second.session);
     gpuchar_runtime_close(p->runtime);
+    assert_fakes_clean();
 }
 
 /* The second begins while the first is in a launch, and gets its turn afterwards. */
@@ -121,7 +98,7 @@ static void test_one_after_the_other(void **state) {
     assert_int_equal(p.second.status, GPUCHAR_OK);
     assert_true(p.first.last == RANGES - 1 && p.second.last == RANGES - 1);
     assert_int_equal(atomic_load(&p.second.launches), RANGES);
-    assert_int_equal(atomic_load(&fake_profiler()->most_users), 1);
+    assert_int_equal(fake()->most_profilers, 1);
     close_pair(&p);
 }
 
@@ -190,7 +167,7 @@ static void test_failure_gives_it_back(void **state) {
 static int read_in_child(void) {
     reader r = {.session = NULL};
     alarm(PATIENCE_MS / 1000); /* instead of a hang */
-    gpuchar_runtime *runtime = open_runtime();
+    gpuchar_runtime *runtime = fake_runtime_with(FAKE_WITH_CUPTI);
     if (gpuchar_session_open(runtime, "0", NULL, &r.session) != GPUCHAR_OK) return 1;
     read_counters(&r);
     gpuchar_session_close(r.session);

@@ -109,10 +109,11 @@ static uint32_t arch_of(const patient *open) {
 static uint32_t parameter_base(const patient *open) {
     gc_cubin cubin;
     gc_code code;
+    static const uint8_t nothing_told[sizeof arguments];
     gc_thread thread;
     assert_int_equal(gc_cubin_open(open->cubin.bytes, open->cubin.size, &cubin), GPUCHAR_OK);
     assert_int_equal(gc_cubin_function(&cubin, KERNEL, &code), GPUCHAR_OK);
-    assert_int_equal(gc_thread_start(&code, &arguments, sizeof arguments, 0, &thread), GPUCHAR_OK);
+    assert_int_equal(gc_thread_start(&code, &arguments, nothing_told, sizeof arguments, 0, &thread), GPUCHAR_OK);
     return thread.parameter_base;
 }
 

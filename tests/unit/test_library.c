@@ -247,7 +247,7 @@ static void test_driver_fake(void **state) {
     assert_contains(gpuchar_last_error()->message, "11.8");
     assert_contains(gpuchar_last_error()->hint, "525");
     fake_reset();
-    fake()->missing = "cuLaunchKernel";
+    fake_hide("cuLaunchKernel");
     assert_failure(gc_cuda_load(FAKE_CUDA_PATH, &cuda), GPUCHAR_E_SYMBOL_MISSING);
     assert_contains(gpuchar_last_error()->message, "cuLaunchKernel");
     assert_null(cuda.library.handle);

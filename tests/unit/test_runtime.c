@@ -105,7 +105,7 @@ static void test_failing_init_is_remembered(void **state) {
     };
     for (size_t i = 0; i < GC_COUNT(cases); i++) {
         runtime = fake_runtime();
-        fake()->init_result = cases[i].code;
+        fake()->init_result = (int)cases[i].code;
         gpuchar_device_list_result list = GPUCHAR_DEVICE_LIST_RESULT_INIT;
         assert_failure(gpuchar_device_list(runtime, &list), cases[i].status);
         assert_contains(gpuchar_last_error()->hint, cases[i].hint);
@@ -132,8 +132,7 @@ static void test_device_list(void **state) {
     fake()->device_count = 0;
     assert_failure(gpuchar_device_list(runtime, &list), GPUCHAR_E_NO_DEVICE);
     fake_reset();
-    fake()->fails_name = "DeviceGetAttribute";
-    fake()->fails_result = CUDA_ERROR_UNKNOWN;
+    fake_fail("cuDeviceGetAttribute", 0, CUDA_ERROR_UNKNOWN);
     assert_failure(gpuchar_device_list(runtime, &list), GPUCHAR_E_CUDA);
     assert_null(list.devices);
     list.struct_size = 8;

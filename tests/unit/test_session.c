@@ -8,15 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-static void assert_nothing_held(void) {
-    assert_int_equal(fake()->retains[0], 0);
-    assert_int_equal(fake()->retains[1], 0);
-    assert_int_equal(fake()->streams, 0);
-    assert_int_equal(fake()->allocations, 0);
-    assert_int_equal(fake_depth(), 0);
-    assert_int_equal(fake_capture_mode(), CU_STREAM_CAPTURE_MODE_GLOBAL);
-}
-
 static gpuchar_session *open_fake(gpuchar_runtime *runtime, const char *device) {
     gpuchar_session *session = NULL;
     assert_failure(gpuchar_session_open(runtime, device, NULL, &session), GPUCHAR_OK);
@@ -67,9 +58,9 @@ static void test_open_by_each_name(void **state) {
         gpuchar_session *session = open_fake(runtime, good[i].name);
         assert_int_equal(session->architecture, good[i].architecture);
         assert_int_equal(fake_depth(), 0);
-        assert_int_equal(fake()->streams, 1);
+        assert_int_equal(fake_held(FAKE_STREAM), 1);
         gpuchar_session_close(session);
-        assert_nothing_held();
+        assert_fakes_clean();
     }
     static const char *const absent[] = {"2", "99999999999999", "GPU-01112131-4151-6171-8191-a1b1c1d1e1f1",
                                          "0001:01:00.0"};
@@ -78,7 +69,7 @@ static void test_open_by_each_name(void **state) {
         assert_failure(gpuchar_session_open(runtime, absent[i], NULL, &session), GPUCHAR_E_DEVICE_NOT_FOUND);
         assert_contains(gpuchar_last_error()->hint, "2 GPUs");
     }
-    assert_nothing_held();
+    assert_fakes_clean();
     gpuchar_runtime_close(runtime);
 }
 
@@ -102,7 +93,7 @@ static void test_arguments(void **state) {
     info.struct_size = sizeof info;
     assert_failure(gpuchar_device_info_get(session, &info), GPUCHAR_OK);
     gpuchar_session_close(session);
-    assert_nothing_held();
+    assert_fakes_clean();
 }
 
 static void test_info(void **state) {
@@ -127,29 +118,27 @@ static void test_info(void **state) {
     gpuchar_runtime_close(runtime);
 }
 
-static void *nvml_symbol(const char *name) {
-    void *handle = dlopen(FAKE_NVML_PATH, RTLD_NOW | RTLD_LOCAL);
-    assert_non_null(handle);
-    return dlsym(handle, name);
+/* An NVML of an older driver: two functions under their former names, others not there. */
+static gpuchar_runtime *open_with_older_nvml(void) {
+    gpuchar_runtime *runtime = fake_runtime_with(FAKE_WITH_NVML);
+    fake_hide("nvmlDeviceGetCurrentClocksEventReasons");
+    fake_hide("nvmlDeviceGetComputeRunningProcesses_v3");
+    fake_hide("nvmlDeviceGetApplicationsClock");
+    fake_hide("nvmlDeviceGetPowerManagementDefaultLimit");
+    return runtime;
 }
 
 static void test_info_of_nvml(void **state) {
     (void)state;
-    fake_reset();
-    int *users = nvml_symbol("fake_nvml_users");
-    unsigned int *processes = nvml_symbol("fake_nvml_processes");
-    gpuchar_runtime_options options = GPUCHAR_RUNTIME_OPTIONS_INIT;
-    options.cuda_path = FAKE_CUDA_PATH;
-    options.nvml_path = FAKE_NVML_PATH;
-    gpuchar_runtime *runtime = NULL;
-    assert_failure(gpuchar_runtime_open(&options, &runtime), GPUCHAR_OK);
+    gpuchar_runtime *runtime = open_with_older_nvml();
     gpuchar_session *session = open_fake(runtime, "0");
-    assert_int_equal(*users, 1);
+    assert_int_equal(fake()->nvml_users, 1);
+    fake()->throttle_reasons[1] = 0x1 | 0x4; /* idle is none, the power cap is one */
     gpuchar_device_info info = GPUCHAR_DEVICE_INFO_INIT;
-    *processes = 0; /* this one is not even shown: nothing is known */
+    fake()->nvml_processes = 0; /* this one is not even shown: nothing is known */
     assert_failure(gpuchar_device_info_get(session, &info), GPUCHAR_OK);
     assert_false(info.known & GPUCHAR_DEVICE_OTHER_PROCESSES);
-    *processes = 300;
+    fake()->nvml_processes = 300;
     assert_failure(gpuchar_device_info_get(session, &info), GPUCHAR_OK);
     assert_true(info.known & GPUCHAR_DEVICE_OTHER_PROCESSES);
     assert_int_equal(info.other_processes, 299);
@@ -175,7 +164,7 @@ static void test_info_of_nvml(void **state) {
     assert_int_equal(reasons, 0);
     gpuchar_session_close(session);
     gpuchar_runtime_close(runtime);
-    assert_int_equal(*users, 0);
+    assert_fakes_clean();
 }
 
 static void test_context_of_the_caller(void **state) {
@@ -183,30 +172,29 @@ static void test_context_of_the_caller(void **state) {
     gpuchar_runtime *runtime = fake_runtime();
     gpuchar_session_options options = GPUCHAR_SESSION_OPTIONS_INIT;
     gpuchar_session *session = NULL;
-    options.context = fake_context(1);
+    options.context = (void *)fake_context(1);
     assert_failure(gpuchar_session_open(runtime, "0", &options, &session), GPUCHAR_E_INVALID_ARGUMENT);
     assert_contains(gpuchar_last_error()->message, "another device");
-    assert_nothing_held();
+    assert_fakes_clean();
     assert_failure(gpuchar_session_open(runtime, "1", &options, &session), GPUCHAR_OK);
     assert_int_equal(fake()->retains[1], 0);
     gpuchar_session_close(session);
-    assert_nothing_held();
+    assert_fakes_clean();
     gpuchar_runtime_close(runtime);
 }
 
 static void test_every_failure_of_open_gives_all_back(void **state) {
     (void)state;
-    static const char *const calls[] = {"DevicePrimaryCtxRetain", "CtxPushCurrent", "ThreadExchangeStreamCaptureMode",
-                                        "StreamCreate", "DeviceGetAttribute"};
+    static const char *const calls[] = {"cuDevicePrimaryCtxRetain", "cuCtxPushCurrent",
+                                        "cuThreadExchangeStreamCaptureMode", "cuStreamCreate", "cuDeviceGetAttribute"};
     for (size_t i = 0; i < GC_COUNT(calls); i++) {
         gpuchar_runtime *runtime = fake_runtime();
-        fake()->fails_name = calls[i];
-        fake()->fails_result = CUDA_ERROR_OUT_OF_MEMORY;
+        fake_fail(calls[i], 0, CUDA_ERROR_OUT_OF_MEMORY);
         gpuchar_session *session = NULL;
         assert_failure(gpuchar_session_open(runtime, "0", NULL, &session), GPUCHAR_E_OUT_OF_DEVICE_MEMORY);
         assert_contains(gpuchar_last_error()->call, calls[i]);
         assert_null(session);
-        assert_nothing_held();
+        assert_fakes_clean();
         gpuchar_runtime_close(runtime);
     }
 }
@@ -236,16 +224,15 @@ static void test_scope(void **state) {
     assert_int_equal(fake_depth(), 0);
     assert_int_equal(fake_capture_mode(), CU_STREAM_CAPTURE_MODE_GLOBAL);
 
-    fake()->fails_name = "CtxPushCurrent";
-    fake()->fails_result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    fake_fail("cuCtxPushCurrent", 0, CUDA_ERROR_CONTEXT_IS_DESTROYED);
     assert_failure(gc_session_enter(session, &scope), GPUCHAR_E_CONTEXT_LOST);
-    fake()->fails_name = NULL;
+    fake_fail(NULL, 0, 0);
     assert_failure(gc_session_enter(session, &scope), GPUCHAR_OK);
     gc_session_leave(&scope);
     gpuchar_session_close(session);
     gpuchar_session_close(other);
     gpuchar_session_close(elsewhere);
-    assert_nothing_held();
+    assert_fakes_clean();
     gpuchar_runtime_close(runtime);
 }
 
@@ -333,7 +320,7 @@ static void test_close_on_a_dead_context(void **state) {
     assert_int_equal(gpuchar_last_error()->status, before->status);
     gpuchar_error_free(before);
     fake()->sticky = CUDA_SUCCESS;
-    assert_nothing_held();
+    assert_fakes_clean();
     gpuchar_runtime_close(runtime);
 }
 
@@ -360,8 +347,7 @@ static void test_attachments(void **state) {
         assert_failure(gc_session_attach(session, &second_key, second_value, release), GPUCHAR_OK);
         assert_string_equal(gc_session_attached(session, &first_key), "first");
         assert_null(gc_session_attached(session, &unused_key));
-        fake()->fails_name = dead ? "CtxPushCurrent" : NULL;
-        fake()->fails_result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+        fake_fail(dead ? "cuCtxPushCurrent" : NULL, 0, CUDA_ERROR_CONTEXT_IS_DESTROYED);
         gpuchar_session_close(session);
         assert_int_equal(releases, 2);
         assert_int_equal(released_gone, dead);
@@ -405,7 +391,7 @@ static void test_fork(void **state) {
         bool good = gpuchar_device_info_get(session, &info) == GPUCHAR_E_FORKED;
         gpuchar_session_close(session);
         /* The driver was not called. */
-        good = good && fake()->retains[0] == 1 && fake()->streams == 1 && fake_depth() == 0;
+        good = good && fake()->retains[0] == 1 && fake_held(FAKE_STREAM) == 1 && fake_depth() == 0;
         gpuchar_session *another = NULL;
         good = good && gpuchar_session_open(runtime, "0", NULL, &another) == GPUCHAR_E_FORKED;
         _exit(good ? 7 : 1);
@@ -415,7 +401,7 @@ static void test_fork(void **state) {
     assert_true(WIFEXITED(code));
     assert_int_equal(WEXITSTATUS(code), 7);
     gpuchar_session_close(session);
-    assert_nothing_held();
+    assert_fakes_clean();
     gpuchar_runtime_close(runtime);
 }
 
@@ -440,7 +426,7 @@ static void test_compile_only(void **state) {
     gpuchar_session_close(session);
 
     gpuchar_session_options options = GPUCHAR_SESSION_OPTIONS_INIT;
-    options.context = fake_context(0);
+    options.context = (void *)fake_context(0);
     assert_failure(gpuchar_session_open(NULL, "sm_90", &options, &session), GPUCHAR_E_INVALID_ARGUMENT);
     assert_failure(gpuchar_session_open(NULL, "sm_999", NULL, &session), GPUCHAR_E_ARCH_UNSUPPORTED);
     if (list[0] > 61) { /* NVRTC 13 */

@@ -1,0 +1,158 @@
+#include "faulty_libc.h"
+
+#include "book.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char *const libc_names[LIBC_CALLS] = {"malloc", "open",     "read",    "write",         "close",
+                                            "rename", "fsync",    "mkdir",   "unlink",        "stat",
+                                            "fstat",  "realpath", "opendir", "pthread_create"};
+
+static atomic_bool armed;
+static atomic_uint counts[LIBC_CALLS];
+static atomic_bool failed;
+static atomic_uint write_most;
+static libc_call failing_call;
+static unsigned failing_use;
+static int failing_error;
+
+void libc_fail(libc_call call, unsigned use, int error) {
+    failing_call = call;
+    failing_use = use;
+    failing_error = error;
+    for (int i = 0; i < LIBC_CALLS; i++) atomic_store(&counts[i], 0);
+    atomic_store(&failed, false);
+    atomic_store(&armed, true);
+}
+void libc_stop(void) {
+    atomic_store(&armed, false);
+    atomic_store(&write_most, 0);
+}
+unsigned libc_count(libc_call call) {
+    return atomic_load(&counts[call]);
+}
+bool libc_failed(void) {
+    return atomic_load(&failed);
+}
+void libc_write_at_most(unsigned bytes) {
+    atomic_store(&write_most, bytes);
+}
+
+static bool fails(libc_call call) {
+    if (!atomic_load(&armed)) return false;
+    unsigned use = atomic_fetch_add(&counts[call], 1) + 1;
+    if (call != failing_call || use != failing_use) return false;
+    atomic_store(&failed, true);
+    errno = failing_error;
+    return true;
+}
+
+/* ---- memory */
+
+void *faulty_malloc(size_t bytes);
+void *faulty_calloc(size_t count, size_t bytes);
+void *faulty_realloc(void *old, size_t bytes);
+char *faulty_strdup(const char *text);
+
+void *faulty_malloc(size_t bytes) {
+    return fails(LIBC_MEMORY) ? NULL : malloc(bytes);
+}
+void *faulty_calloc(size_t count, size_t bytes) {
+    return fails(LIBC_MEMORY) ? NULL : calloc(count, bytes);
+}
+void *faulty_realloc(void *old, size_t bytes) {
+    return fails(LIBC_MEMORY) ? NULL : realloc(old, bytes);
+}
+char *faulty_strdup(const char *text) {
+    return fails(LIBC_MEMORY) ? NULL : strdup(text);
+}
+
+/* jansson is a library of its own, but asks the program for its memory. */
+__attribute__((constructor)) static void begin(void) {
+    json_set_alloc_funcs(faulty_malloc, free);
+}
+
+/* ---- files */
+
+int faulty_open(const char *path, int flags, ...);
+ssize_t faulty_read(int file, void *buffer, size_t bytes);
+ssize_t faulty_write(int file, const void *buffer, size_t bytes);
+int faulty_close(int file);
+int faulty_rename(const char *from, const char *to);
+int faulty_fsync(int file);
+int faulty_mkdir(const char *path, mode_t mode);
+int faulty_unlink(const char *path);
+int faulty_stat(const char *path, struct stat *about);
+int faulty_fstat(int file, struct stat *about);
+char *faulty_realpath(const char *path, char *resolved);
+DIR *faulty_opendir(const char *path);
+int faulty_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *user);
+
+int faulty_open(const char *path, int flags, ...) {
+    va_list arguments;
+    va_start(arguments, flags);
+    mode_t mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
+    va_end(arguments);
+    return fails(LIBC_OPEN) ? -1 : open(path, flags, mode);
+}
+ssize_t faulty_read(int file, void *buffer, size_t bytes) {
+    return fails(LIBC_READ) ? -1 : read(file, buffer, bytes);
+}
+ssize_t faulty_write(int file, const void *buffer, size_t bytes) {
+    unsigned most = atomic_load(&write_most);
+    return fails(LIBC_WRITE) ? -1 : write(file, buffer, most && most < bytes ? most : bytes);
+}
+/* As on Linux the descriptor is gone, whatever close returns. */
+int faulty_close(int file) {
+    int error = fails(LIBC_CLOSE) ? errno : 0;
+    int result = close(file);
+    if (error) errno = error;
+    return error ? -1 : result;
+}
+int faulty_rename(const char *from, const char *to) {
+    return fails(LIBC_RENAME) ? -1 : rename(from, to);
+}
+int faulty_fsync(int file) {
+    return fails(LIBC_FSYNC) ? -1 : fsync(file);
+}
+int faulty_mkdir(const char *path, mode_t mode) {
+    return fails(LIBC_MKDIR) ? -1 : mkdir(path, mode);
+}
+int faulty_unlink(const char *path) {
+    return fails(LIBC_UNLINK) ? -1 : unlink(path);
+}
+int faulty_stat(const char *path, struct stat *about) {
+    return fails(LIBC_STAT) ? -1 : stat(path, about);
+}
+int faulty_fstat(int file, struct stat *about) {
+    return fails(LIBC_FSTAT) ? -1 : fstat(file, about);
+}
+char *faulty_realpath(const char *path, char *resolved) {
+    return fails(LIBC_REALPATH) ? NULL : realpath(path, resolved);
+}
+DIR *faulty_opendir(const char *path) {
+    return fails(LIBC_OPENDIR) ? NULL : opendir(path);
+}
+/* It returns its error. */
+int faulty_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *user) {
+    return fails(LIBC_THREAD) ? failing_error : pthread_create(thread, attributes, run, user);
+}
+
+/* ---- the loader: what fake_hide names is in no library */
+
+void *faulty_dlsym(void *handle, const char *name);
+
+void *faulty_dlsym(void *handle, const char *name) {
+    return fake_hidden(name) ? NULL : dlsym(handle, name);
+}
