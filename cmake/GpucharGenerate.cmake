@@ -3,8 +3,10 @@ set(GPUCHAR_GENERATED "${PROJECT_BINARY_DIR}/generated")
 file(MAKE_DIRECTORY "${GPUCHAR_GENERATED}")
 
 file(GLOB GPUCHAR_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*/*.c")
-# The worker is a program of its own.
-list(FILTER GPUCHAR_SOURCES EXCLUDE REGEX "/src/worker/")
+# The inside of gpuchar-worker is no part of the library; see GpucharWorker.cmake.
+set(GPUCHAR_WORKER_SOURCES "${GPUCHAR_SOURCES}")
+list(FILTER GPUCHAR_WORKER_SOURCES INCLUDE REGEX "/src/worker/program_")
+list(FILTER GPUCHAR_SOURCES EXCLUDE REGEX "/src/worker/program_")
 file(GLOB GPUCHAR_KERNELS CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/kernels/*.cu")
 
 # Lists go through a file: a command line would have to escape them.

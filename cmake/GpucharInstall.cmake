@@ -1,9 +1,12 @@
-# Install rules: the libraries, the headers, a CMake package (gpuchar::gpuchar, gpuchar::gpuchar_static), pkg-config.
+# Install rules: the libraries, the worker, the headers, a CMake package (gpuchar::gpuchar, gpuchar::gpuchar_static), pkg-config.
 include(CMakePackageConfigHelpers)
 set(_package "${CMAKE_INSTALL_LIBDIR}/cmake/gpuchar")
 
 install(TARGETS gpuchar EXPORT gpucharTargets
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT development)
+# The library finds it relative to itself: see locate.c.
+install(TARGETS gpuchar_worker EXPORT gpucharTargets
+  RUNTIME DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/gpuchar" COMPONENT runtime)
 # A set of its own: who uses the shared library need not have jansson's development files.
 install(TARGETS gpuchar_static EXPORT gpucharStaticTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development)

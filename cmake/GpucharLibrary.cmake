@@ -3,6 +3,10 @@
 add_library(gpuchar_objects OBJECT ${GPUCHAR_SOURCES} ${GPUCHAR_GENERATED_SOURCES})
 add_dependencies(gpuchar_objects gpuchar_tables)
 gpuchar_use_c11(gpuchar_objects)
+# Where the library, moved or not, finds its installed helper.
+file(RELATIVE_PATH _libexec "${CMAKE_INSTALL_FULL_LIBDIR}" "${CMAKE_INSTALL_FULL_LIBEXECDIR}/gpuchar")
+set_source_files_properties("${PROJECT_SOURCE_DIR}/src/worker/locate.c" PROPERTIES
+  COMPILE_DEFINITIONS "GC_LIBEXEC_FROM_LIBRARY=\"${_libexec}\"")
 set_target_properties(gpuchar_objects PROPERTIES
   POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 target_include_directories(gpuchar_objects PUBLIC "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")

@@ -18,7 +18,8 @@ pack() {
   local to=$top/build/gpu from=$top/build/check source program library path
   rm -rf "$to"
   mkdir -p "$to/tests"
-  cp "$from/examples/quick_char" "$to/"
+  # The worker lies beside the library, which looks there.
+  cp "$from/examples/quick_char" "$from/gpuchar-worker" "$to/"
   for source in "$top"/tests/gpu/*.c; do
     [ -f "$source" ] || continue
     program=$(basename "$source" .c)

@@ -9,6 +9,7 @@
 #include <gpuchar/divergence_occupancy.h>
 #include <gpuchar/divergence_shapes.h>
 #include <gpuchar/experiment.h>
+#include <gpuchar/forward_progress.h>
 #include <gpuchar/profile.h>
 #include <gpuchar/runtime.h>
 #include <gpuchar/schema.h>

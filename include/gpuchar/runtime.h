@@ -23,6 +23,9 @@ typedef void (*gpuchar_log_function)(void *user, uint32_t level, const char *mes
  * Paths: NULL means search (environment variable GPUCHAR_LIBCUDA, GPUCHAR_LIBNVRTC, GPUCHAR_LIBCUPTI, GPUCHAR_LIBNVML;
  * already loaded; soname; Python wheel folders; CUDA_HOME and the usual toolkit folders). The strings are copied.
  *
+ * gpuchar-worker is the program in which kernels run that could hang or break a CUDA context; only calls that need it
+ * start it. NULL means search: GPUCHAR_WORKER, then beside this library, then where it is installed.
+ *
  * The cache folder may be shared by processes and machines: its files are told apart by source, flags, architecture, and
  * NVRTC's version and build. Of its path only the last folder is made when absent. The oldest files are removed beyond
  * 256 MiB or 4096 files. Once it is open, a full or lost folder is a line in the log, and kernels are compiled.
@@ -38,6 +41,7 @@ typedef struct gpuchar_runtime_options {
     void *log_user;
     uint32_t log_level; /* highest level to report; 0: GPUCHAR_LOG_WARNING */
     uint32_t reserved;
+    const char *worker_path; /* the program gpuchar-worker */
 } gpuchar_runtime_options;
 
 /* One of NVIDIA's libraries as found, or why not. Frozen. */

@@ -47,6 +47,7 @@ typedef int32_t gpuchar_status;
     X(E_METRIC_UNKNOWN, -34, "this chip has no such metric")                                                           \
     X(E_SYMBOL_MISSING, -35, "a library lacks a function")                                                             \
     X(E_NO_WORKER, -36, "gpuchar-worker not found")                                                                    \
+    X(E_WORKER_VERSION, -37, "gpuchar-worker is of another version")                                                   \
     /* what went wrong */                                                                                              \
     X(E_COMPILE, -50, "the kernel did not compile")                                                                    \
     X(E_NOT_PROVED, -51, "the machine code is not what the kernel intends")                                            \
@@ -61,6 +62,7 @@ typedef int32_t gpuchar_status;
     X(E_NVML, -66, "an NVML call failed")                                                                              \
     X(E_MEASUREMENT, -67, "the samples break a physical bound")                                                        \
     X(E_CALLBACK, -68, "the caller's callback failed")                                                                 \
+    X(E_WORKER, -69, "gpuchar-worker failed")                                                                          \
     X(E_IO, -80, "a file could not be read or written")                                                                \
     X(E_FORMAT, -81, "malformed document")                                                                             \
     X(E_NOT_RECORDED, -82, "the recorded profile does not hold this measurement")                                      \

@@ -19,6 +19,20 @@ gpuchar_status gc_evidence_possible(const gpuchar_session *session, uint32_t cou
     return GPUCHAR_E_NOT_APPLICABLE;
 }
 
+gpuchar_status gc_evidence_take_proof(gpuchar_session *session, const char *kernel, gpuchar_status proof_status,
+                                      const char *reason, uint32_t require, gpuchar_evidence *evidence) {
+    evidence->arch = session->architecture;
+    if (proof_status == GPUCHAR_OK) {
+        if (evidence->proof_status == GPUCHAR_OK) evidence->flags |= GPUCHAR_FLAG_PROVED;
+        return GPUCHAR_OK;
+    }
+    if (evidence->proof_status == GPUCHAR_OK) evidence->proof_status = proof_status;
+    evidence->flags &= ~(uint32_t)GPUCHAR_FLAG_PROVED;
+    gc_log_write(gc_runtime_log(session->runtime), GPUCHAR_LOG_WARNING, "%s is not proved: %s", kernel, reason);
+    if (!(require & GPUCHAR_REQUIRE_PROVED)) return GPUCHAR_OK;
+    return gc_fail(GPUCHAR_E_NOT_PROVED, "%s: %s", kernel, reason);
+}
+
 gpuchar_status gc_evidence_prove(gpuchar_session *session, const gc_image *image, const gc_divergence_claim *claim,
                                  uint32_t require, gc_divergence_proof *proof, gpuchar_evidence *evidence,
                                  uint64_t *prove_ns) {
@@ -33,17 +47,7 @@ gpuchar_status gc_evidence_prove(gpuchar_session *session, const gc_image *image
     /* Machine code that cannot be decoded is a proof that is missing, not a measurement that failed. */
     if (status != GPUCHAR_OK) snprintf(proof->reason, sizeof proof->reason, "%s", gpuchar_last_error()->message);
     gc_error_restore(before);
-    evidence->arch = session->architecture;
-    if (proof->status == GPUCHAR_OK) {
-        if (evidence->proof_status == GPUCHAR_OK) evidence->flags |= GPUCHAR_FLAG_PROVED;
-        return GPUCHAR_OK;
-    }
-    if (evidence->proof_status == GPUCHAR_OK) evidence->proof_status = proof->status;
-    evidence->flags &= ~(uint32_t)GPUCHAR_FLAG_PROVED;
-    gc_log_write(gc_runtime_log(session->runtime), GPUCHAR_LOG_WARNING, "%s is not proved: %s", claim->kernel,
-                 proof->reason);
-    if (!(require & GPUCHAR_REQUIRE_PROVED)) return GPUCHAR_OK;
-    return gc_fail(GPUCHAR_E_NOT_PROVED, "%s: %s", claim->kernel, proof->reason);
+    return gc_evidence_take_proof(session, claim->kernel, proof->status, proof->reason, require, evidence);
 }
 
 gpuchar_status gc_evidence_count(gpuchar_session *session, uint32_t counters, uint32_t require, gc_count_function count,

@@ -18,9 +18,13 @@ typedef gpuchar_status (*gc_count_function)(void *user);
 gpuchar_status gc_evidence_possible(const gpuchar_session *session, uint32_t counters, uint32_t require);
 
 /*
- * Proves one of the kernels that stand behind the evidence. PROVED stays as long as all of them are; of the first that is not
- * the status stays. `prove_ns` grows. A failure only when `require` makes one of it, or out of memory.
+ * One proof's verdict. PROVED stays as long as all of them are good; of the first that is not the status stays. A failure only
+ * when `require` makes one of it.
  */
+gpuchar_status gc_evidence_take_proof(gpuchar_session *session, const char *kernel, gpuchar_status proof_status,
+                                      const char *reason, uint32_t require, gpuchar_evidence *evidence);
+
+/* Proves a kernel and takes the verdict. `prove_ns` grows. Fails as take_proof, or out of memory. */
 gpuchar_status gc_evidence_prove(gpuchar_session *session, const gc_image *image, const gc_divergence_claim *claim,
                                  uint32_t require, gc_divergence_proof *proof, gpuchar_evidence *evidence,
                                  uint64_t *prove_ns);

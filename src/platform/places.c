@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <glob.h>
 #include <limits.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,12 +82,16 @@ static const char *environment(const char *name) {
     return value && value[0] ? value : NULL;
 }
 
-/* The folder of the file that holds this code: the shared library, or the program it is linked into. */
-static bool own_folder(char *folder, size_t capacity) {
+/* What the loader calls the main program is argv[0], which need not be a path: then the system is asked. */
+bool gc_own_folder(char *folder, size_t capacity) {
     static const char anchor;
     Dl_info info;
+    struct link_map *map = NULL;
     char real[PATH_MAX];
-    if (dladdr(&anchor, &info) == 0 || !info.dli_fname || !realpath(info.dli_fname, real)) {
+    if (dladdr1(&anchor, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || !map) {
+        return false;
+    }
+    if (!realpath(map->l_name && map->l_name[0] ? map->l_name : "/proc/self/exe", real)) {
         return false;
     }
     char *slash = strrchr(real, '/');
@@ -134,7 +139,7 @@ static bool visit_wheels(const visit *v, const char *const *subfolders) {
         return false;
     }
     char own[PATH_MAX];
-    if (own_folder(own, sizeof own) && cut_to_packages(own) && visit_below(v, own, subfolders)) {
+    if (gc_own_folder(own, sizeof own) && cut_to_packages(own) && visit_below(v, own, subfolders)) {
         return true;
     }
     static const char *const roots[] = {"VIRTUAL_ENV", "CONDA_PREFIX"};
@@ -184,7 +189,7 @@ bool gc_places_visit(const gc_library_spec *spec, gc_place_visitor visitor, void
     /* Only what may be shipped with a program: a driver never is. */
     bool shipped = spec->wheel_folders || spec->toolkit_folders;
     char own[PATH_MAX];
-    if (shipped && own_folder(own, sizeof own) && visit_folder(&v, own)) {
+    if (shipped && gc_own_folder(own, sizeof own) && visit_folder(&v, own)) {
         return true;
     }
     return visit_wheels(&v, spec->wheel_folders) || visit_toolkits(&v, spec->toolkit_folders);

@@ -19,7 +19,7 @@ struct gpuchar_runtime {
     atomic_uint references;
     gc_log log;
     gc_cubin_cache *cache;
-    char *cuda_path, *nvrtc_path, *cupti_path, *nvml_path;
+    char *cuda_path, *nvrtc_path, *cupti_path, *nvml_path, *worker_path;
     slot cuda_slot, cuda_init_slot, nvrtc_slot, cupti_slot, nvml_slot, nvml_init_slot;
     pid_t nvml_owner; /* the process in which nvmlInit succeeded */
     gc_cuda cuda;
@@ -187,6 +187,10 @@ gc_cubin_cache *gc_runtime_cache(gpuchar_runtime *runtime) {
     return runtime->cache;
 }
 
+const char *gc_runtime_worker_path(const gpuchar_runtime *runtime) {
+    return runtime->worker_path;
+}
+
 const gc_log *gc_runtime_log(const gpuchar_runtime *runtime) {
     return &runtime->log;
 }
@@ -208,6 +212,7 @@ static void destroy(gpuchar_runtime *r) {
     free(r->nvrtc_path);
     free(r->cupti_path);
     free(r->nvml_path);
+    free(r->worker_path);
     free(r);
 }
 
@@ -227,7 +232,8 @@ static gpuchar_status create(const gpuchar_runtime_options *options, gpuchar_run
     r->log.level = options->log_level ? options->log_level : GPUCHAR_LOG_WARNING;
     gpuchar_status status = GPUCHAR_OK;
     if (!copy_string(&r->cuda_path, options->cuda_path) || !copy_string(&r->nvrtc_path, options->nvrtc_path) ||
-        !copy_string(&r->cupti_path, options->cupti_path) || !copy_string(&r->nvml_path, options->nvml_path)) {
+        !copy_string(&r->cupti_path, options->cupti_path) || !copy_string(&r->nvml_path, options->nvml_path) ||
+        !copy_string(&r->worker_path, options->worker_path)) {
         status = gc_fail(GPUCHAR_E_OUT_OF_MEMORY, "no memory for the runtime's paths");
     }
     if (!status) {

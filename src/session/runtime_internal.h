@@ -26,6 +26,7 @@ gpuchar_status gc_runtime_nvrtc(gpuchar_runtime *runtime, const gc_nvrtc **nvrtc
 gpuchar_status gc_runtime_cupti(gpuchar_runtime *runtime, const gc_cupti **cupti);
 gpuchar_status gc_runtime_nvml(gpuchar_runtime *runtime, const gc_nvml **nvml); /* nvmlInit done */
 gc_cubin_cache *gc_runtime_cache(gpuchar_runtime *runtime);
+const char *gc_runtime_worker_path(const gpuchar_runtime *runtime); /* as in the options; NULL: search */
 const gc_log *gc_runtime_log(const gpuchar_runtime *runtime);
 
 #endif

@@ -13,6 +13,7 @@ static const gpuchar_field option_fields[] = {
     FIELD(log_user, POINTER, "handed to log"),
     FIELD(log_level, U32, "highest level to report; 0: warnings"),
     FIELD(reserved, U32, "0"),
+    FIELD(worker_path, STRING, "the program gpuchar-worker; NULL: search"),
 };
 #undef FIELD
 const gpuchar_schema gc_schema_runtime_options =

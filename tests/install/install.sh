@@ -35,6 +35,11 @@ case $mode in
       echo "installed files name the build's folders" >&2; exit 1
     fi
     [ -x "$work/prefix/bin/quick_char" ] || { echo "quick_char is not installed" >&2; exit 1; }
+    worker=$work/prefix/libexec/gpuchar/gpuchar-worker library=$(find "$work/prefix" -name 'libgpuchar.so.*.*.*' -type f)
+    [[ $("$worker" --version) == "gpuchar-worker $VERSION "* ]] || { echo "gpuchar-worker is not installed, or of another version" >&2; exit 1; }
+    if [[ $(readelf -d "$worker") == *libgpuchar* || $(readelf -d "$worker") == *jansson* ]]; then echo "gpuchar-worker needs other libraries" >&2; exit 1; fi
+    # The library looks for it where it is, from its own folder.
+    grep -qaF "$(realpath --relative-to="${library%/*}" "${worker%/*}")/" "$library" || { echo "the library looks for the worker elsewhere" >&2; exit 1; }
     if [[ $(ldd "$work/prefix/bin/quick_char" | grep libgpuchar) != *"$work/prefix/"* ]]; then echo "the installed quick_char does not find its library" >&2; exit 1; fi
     ;;
   pkgconfig)

@@ -39,7 +39,7 @@ diff <("$quick_char" --help | grep -oE '^ +--[a-z-]+' | tr -d ' ' | sort) \
   complain "docs/quick_char.md and --help differ in their options"
 
 # ---- environment variables that the code reads are named
-for name in $(grep -rhoE '"GPUCHAR_[A-Z]+"' "$source/src/platform" "$source/examples" | tr -d '"' | sort -u); do
+for name in $(grep -rhoE '"GPUCHAR_[A-Z]+"' "$source/src/platform" "$source/src/worker" "$source/examples" | tr -d '"' | sort -u); do
   grep -qF "\`$name\`" "$source/README.md" || complain "README.md does not name $name"
 done
 [ "$bad" = 0 ] && echo "documents agree with the code: $links links"

@@ -1,0 +1,354 @@
+/* Whether lanes that wait for other lanes of their own warp ever go on: probes that run in the worker. */
+#include <core/error.h>
+#include <experiments/evidence.h>
+#include <experiments/experiment.h>
+#include <experiments/options.h>
+#include <experiments/progress_tables.h>
+#include <measure/kernel.h>
+#include <measure/timing.h>
+#include <proof/spin_proof.h>
+#include <sass/patch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <worker/worker.h>
+
+#define KERNEL "gpuchar_forward_progress"
+#define PRODUCERS_MAX 8
+
+/* The kernel's GPUCHAR_PROBE less one. */
+enum { PROBE_LOCK, PROBE_PRODUCER, PROBE_PEER, PROBE_PEER_SWAPPED, PROBES };
+#define ORDERS 2
+
+/* Kernel arguments, as in forward_progress.cu; the worker puts the addresses in. */
+typedef struct progress_args {
+    gc_header header;
+    uint64_t state;
+    uint32_t spin_limit;
+    uint32_t reserved;
+} progress_args;
+
+/* One call: what it holds until its end. */
+typedef struct progress {
+    gpuchar_session *session;
+    const gpuchar_forward_progress_options *options;
+    gpuchar_forward_progress_result *result;
+    gc_image *images[PROBES];
+    void *without_yield[ORDERS]; /* copies of the peer probes' images, patched; NULL: not possible */
+    gc_worker *worker;
+    const char *reason; /* of the first proof that is missing */
+    gc_spin_proof proofs[PROBES];
+} progress;
+
+/* ---- options ---- */
+
+static gpuchar_status check_producers(gpuchar_forward_progress_options *options) {
+    static const uint64_t defaults[] = {10, 1000, 100000, 10000000};
+    const uint32_t count = options->producer_turns_count;
+    if (count > PRODUCERS_MAX) {
+        return gc_fail(GPUCHAR_E_LIMIT, "producer_turns_count is %u; at most %d", count, PRODUCERS_MAX);
+    }
+    for (uint32_t i = 0; i < PRODUCERS_MAX; ++i) {
+        const unsigned long long turns = options->producer_turns[i];
+        if (i >= count && turns != 0) {
+            return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "producer_turns[%u] is %llu, but producer_turns_count is %u", i,
+                           turns, count);
+        }
+        if (i < count && (turns < 1 || turns > UINT32_MAX)) {
+            return gc_fail(GPUCHAR_E_LIMIT, "producer_turns[%u] is %llu; it can be 1 to %u", i, turns, UINT32_MAX);
+        }
+    }
+    if (count) return GPUCHAR_OK;
+    memcpy(options->producer_turns, defaults, sizeof defaults);
+    options->producer_turns_count = GC_COUNT(defaults);
+    return GPUCHAR_OK;
+}
+
+static gpuchar_status resolve(void *raw) {
+    gpuchar_forward_progress_options *options = raw;
+    gpuchar_status status = gc_option_demands(options->counters, options->require);
+    if (status == GPUCHAR_OK) status = check_producers(options);
+    if (status != GPUCHAR_OK) return status;
+    if (options->spin_limit == 0) options->spin_limit = 1u << 20;
+    if (options->launches == 0) options->launches = 3;
+    if (options->limit_ms == 0) options->limit_ms = 5000;
+    status = gc_option_range("spin_limit", options->spin_limit, 1, 1u << 30);
+    if (status == GPUCHAR_OK) status = gc_option_range("launches", options->launches, 1, 100);
+    return status == GPUCHAR_OK ? gc_option_range("limit_ms", options->limit_ms, 10, 60000) : status;
+}
+
+static void preset(uint32_t which, void *raw) {
+    gpuchar_forward_progress_options *options = raw;
+    if (which == GPUCHAR_PRESET_FULL) options->launches = 10;
+}
+
+/* ---- kernel and proof ---- */
+
+static gpuchar_status compile(progress *p) {
+    gc_define probe[PROBES];
+    gc_template templates[PROBES];
+    for (int i = 0; i < PROBES; ++i) {
+        probe[i] = (gc_define){"GPUCHAR_PROBE", i + 1};
+        templates[i] = (gc_template){"forward_progress", NULL, &probe[i], 1, ""};
+    }
+    gpuchar_status status = gc_templates_compile(p->session, templates, PROBES, p->images);
+    for (int i = 0; i < PROBES && status == GPUCHAR_OK; ++i) p->result->compile_ns += p->images[i]->compile_ns;
+    return status;
+}
+
+static void take_code(const gc_spin_proof *proof, gpuchar_progress_code *code) {
+    code->proof_status = proof->status;
+    if (proof->status != GPUCHAR_OK) return;
+    code->instructions = proof->instructions;
+    code->yields = proof->yields;
+    code->barriers = proof->barriers;
+    code->breaks = proof->breaks;
+    code->warpsyncs = proof->warpsyncs;
+    code->sleeps = proof->sleeps;
+    code->spins_first = proof->spins_first;
+}
+
+static gpuchar_progress_code *code_of(progress *p, int probe) {
+    if (probe == PROBE_LOCK) return &p->result->lock_code;
+    return probe == PROBE_PRODUCER ? &p->result->producer_code : &p->result->peers[probe - PROBE_PEER].code;
+}
+
+static gpuchar_status prove_bytes(progress *p, int probe, const void *bytes, size_t size, gpuchar_progress_code *code) {
+    static const gc_spin_claim claims[PROBES] = {{KERNEL, "ATOMG", GC_SPIN_ANYWHERE},
+                                                 {KERNEL, "LDG", GC_SPIN_ONE_SIDE},
+                                                 {KERNEL, "LDG", GC_SPIN_BOTH_SIDES},
+                                                 {KERNEL, "LDG", GC_SPIN_BOTH_SIDES}};
+    gc_spin_proof *proof = &p->proofs[probe];
+    gc_error_box *before = gc_error_take();
+    gpuchar_status status = gc_prove_spin(bytes, size, &claims[probe], proof);
+    if (status == GPUCHAR_E_OUT_OF_MEMORY) {
+        gc_error_put(before, GPUCHAR_OK); /* gives the older detail up */
+        return status;
+    }
+    if (status != GPUCHAR_OK) snprintf(proof->reason, sizeof proof->reason, "%s", gpuchar_last_error()->message);
+    gc_error_restore(before);
+    take_code(proof, code);
+    if (proof->status != GPUCHAR_OK && !p->reason) p->reason = proof->reason;
+    return gc_evidence_take_proof(p->session, KERNEL, proof->status, proof->reason, p->options->require,
+                                  &p->result->evidence);
+}
+
+/* The peer probes once more with NOP for YIELD; where there is no YIELD, nothing. */
+static gpuchar_status take_yields_out(progress *p, int order) {
+    const gc_image *image = p->images[PROBE_PEER + order];
+    gpuchar_progress_code *code = &p->result->peers[ORDERS + order].code;
+    if (p->result->peers[order].code.yields == 0) return GPUCHAR_OK;
+    void *copy = malloc(image->size);
+    if (!copy) return gc_fail_memory(image->size);
+    memcpy(copy, image->bytes, image->size);
+    p->without_yield[order] = copy;
+    uint32_t removed = 0;
+    gpuchar_status status = gc_patch_out(copy, image->size, KERNEL, GC_OP_YIELD, &removed);
+    if (status == GPUCHAR_OK) status = prove_bytes(p, PROBE_PEER + order, copy, image->size, code);
+    code->yields_removed = removed;
+    return status;
+}
+
+static gpuchar_status prove(progress *p) {
+    const uint64_t begin = gc_now_ns();
+    gpuchar_status status = GPUCHAR_OK;
+    for (int i = 0; i < PROBES && status == GPUCHAR_OK; ++i) {
+        status = prove_bytes(p, i, p->images[i]->bytes, p->images[i]->size, code_of(p, i));
+    }
+    for (int i = 0; i < ORDERS && status == GPUCHAR_OK; ++i) status = take_yields_out(p, i);
+    p->result->prove_ns = gc_now_ns() - begin;
+    return status;
+}
+
+/* ---- run ---- */
+
+typedef struct probe {
+    const void *image;
+    size_t image_bytes;
+    uint32_t turns;
+    uint32_t first_asking;
+} probe;
+
+/* One launch; what the kernel left behind goes into *state when it ended. */
+static gpuchar_status launch(progress *p, const probe *what, gc_progress_state *state, gpuchar_progress_run *run) {
+    const progress_args arguments = {.header = {.iterations = what->turns}, .spin_limit = p->options->spin_limit};
+    gc_sample sample = {0};
+    const gc_worker_buffer buffers[] = {
+        {.bytes = sizeof sample,
+         .read = &sample,
+         .read_bytes = sizeof sample,
+         .argument_offset = offsetof(progress_args, header.samples)},
+        {.bytes = GC_SINK_BYTES, .argument_offset = offsetof(progress_args, header.sink)},
+        {.bytes = sizeof *state,
+         .read = state,
+         .read_bytes = sizeof *state,
+         .argument_offset = offsetof(progress_args, state)},
+    };
+    const gc_worker_job job = {.image = what->image,
+                               .image_bytes = what->image_bytes,
+                               .kernel = KERNEL,
+                               .arguments = &arguments,
+                               .argument_bytes = sizeof arguments,
+                               .grid = {1, 1, 1},
+                               .block = {32, 1, 1},
+                               .buffers = buffers,
+                               .buffer_count = GC_COUNT(buffers),
+                               .limit_ns = p->options->limit_ms * UINT64_C(1000000)};
+    gc_worker_outcome outcome;
+    gpuchar_status status = gc_worker_run(p->worker, &job, &outcome);
+    if (status != GPUCHAR_OK) return status;
+    if (outcome.end == GC_WORKER_ENDED) {
+        run->cycles = sample.cycles;
+        run->elapsed_ns = outcome.elapsed_ns;
+        gc_progress_add(state, what->first_asking, run);
+    } else {
+        gc_progress_add_end(outcome.end == GC_WORKER_TIMED_OUT ? GPUCHAR_PROGRESS_TIMED_OUT : GPUCHAR_PROGRESS_FAILED,
+                            run);
+    }
+    return GPUCHAR_OK;
+}
+
+/* All launches of one probe; one that did not end is not repeated: it cost the whole limit and a process. */
+static gpuchar_status repeat(progress *p, const probe *what, gc_progress_state *state, gpuchar_progress_run *run) {
+    gpuchar_status status = GPUCHAR_OK;
+    for (uint32_t i = 0; i < p->options->launches && status == GPUCHAR_OK; ++i) {
+        memset(state, 0, sizeof *state);
+        status = launch(p, what, state, run);
+        if (run->end == GPUCHAR_PROGRESS_TIMED_OUT || run->end == GPUCHAR_PROGRESS_FAILED) break;
+        if (status == GPUCHAR_OK) status = gc_session_check_cancel(p->session);
+    }
+    return status;
+}
+
+static gpuchar_status run_lock(progress *p) {
+    gpuchar_forward_progress_result *result = p->result;
+    const probe what = {p->images[PROBE_LOCK]->bytes, p->images[PROBE_LOCK]->size, 1, 0};
+    gc_progress_state state;
+    gpuchar_status status = repeat(p, &what, &state, &result->lock);
+    if (result->lock.end != GPUCHAR_PROGRESS_ENDED && result->lock.end != GPUCHAR_PROGRESS_SPIN_LIMIT) return status;
+    result->lock_served = gc_progress_served(&state);
+    memcpy(result->lock_turns, state.turn, sizeof state.turn);
+    return status;
+}
+
+static gpuchar_status run_producers(progress *p) {
+    gpuchar_status status = GPUCHAR_OK;
+    for (size_t i = 0; i < p->result->producer_count && status == GPUCHAR_OK; ++i) {
+        gpuchar_progress_producer *producer = &p->result->producers[i];
+        const probe what = {p->images[PROBE_PRODUCER]->bytes, p->images[PROBE_PRODUCER]->size,
+                            (uint32_t)producer->turns, 1};
+        gc_progress_state state;
+        status = repeat(p, &what, &state, &producer->run);
+    }
+    return status;
+}
+
+static gpuchar_status run_peers(progress *p) {
+    gpuchar_status status = GPUCHAR_OK;
+    for (int i = 0; i < 2 * ORDERS && status == GPUCHAR_OK; ++i) {
+        const gc_image *image = p->images[PROBE_PEER + i % ORDERS];
+        const void *bytes = i < ORDERS ? image->bytes : p->without_yield[i % ORDERS];
+        const probe what = {bytes, image->size, 1, 0};
+        gc_progress_state state;
+        if (bytes) status = repeat(p, &what, &state, &p->result->peers[i].run);
+    }
+    return status;
+}
+
+static gpuchar_status run_probes(progress *p) {
+    gc_timing timing = {.steady = true};
+    uint32_t before = 0, after = 0;
+    const uint64_t begin = gc_now_ns();
+    timing.throttle_known = gc_session_throttle_reasons(p->session, &before);
+    gpuchar_status status = gc_worker_start(p->session, &p->worker);
+    if (status == GPUCHAR_OK) status = run_lock(p);
+    if (status == GPUCHAR_OK) gc_session_progress(p->session, "lock", 1);
+    if (status == GPUCHAR_OK) status = run_producers(p);
+    if (status == GPUCHAR_OK) gc_session_progress(p->session, "producer", 1);
+    if (status == GPUCHAR_OK) status = run_peers(p);
+    if (status == GPUCHAR_OK) gc_session_progress(p->session, "peer wait", 1);
+    timing.throttle_known = gc_session_throttle_reasons(p->session, &after) && timing.throttle_known;
+    timing.throttle_reasons = before | after;
+    p->result->launches_ns = gc_now_ns() - begin;
+    gc_evidence_time(&timing, &p->result->evidence);
+    return status;
+}
+
+/* ---- fill ---- */
+
+static gpuchar_status begin_result(progress *p) {
+    gpuchar_forward_progress_result *result = p->result;
+    const uint32_t count = p->options->producer_turns_count;
+    result->producers = calloc(count, sizeof result->producers[0]);
+    if (!result->producers) return gc_fail_memory(count * sizeof result->producers[0]);
+    result->producer_count = count;
+    for (uint32_t i = 0; i < count; ++i) result->producers[i].turns = p->options->producer_turns[i];
+    result->spin_limit = p->options->spin_limit;
+    result->launches = p->options->launches;
+    result->limit_ms = p->options->limit_ms;
+    return GPUCHAR_OK;
+}
+
+static gpuchar_status no_counters(void *user) {
+    (void)user;
+    return gc_fail(GPUCHAR_E_NOT_APPLICABLE, "the kernels run in another process, where nothing is counted");
+}
+
+static gpuchar_status work(progress *p) {
+    const gpuchar_forward_progress_options *options = p->options;
+    gpuchar_evidence *evidence = &p->result->evidence;
+    gpuchar_status status = begin_result(p);
+    if (status == GPUCHAR_OK) status = gc_evidence_possible(p->session, options->counters, options->require);
+    if (status == GPUCHAR_OK) {
+        status = gc_evidence_count(p->session, options->counters, options->require, no_counters, p, evidence);
+    }
+    if (status == GPUCHAR_OK) status = compile(p);
+    if (status == GPUCHAR_OK) gc_session_progress(p->session, "compile", 1);
+    if (status == GPUCHAR_OK) status = prove(p);
+    if (status == GPUCHAR_OK) status = gc_session_check_cancel(p->session);
+    if (p->session->kind != GC_SESSION_LIVE) {
+        evidence->flags |= GPUCHAR_FLAG_COMPILE_ONLY;
+    } else if (status == GPUCHAR_OK) {
+        status = run_probes(p);
+    }
+    return status;
+}
+
+static gpuchar_status run(gpuchar_session *session, const void *options, void *result) {
+    progress p = {.session = session, .options = options, .result = result};
+    const uint64_t begin = gc_now_ns();
+    gpuchar_status status = work(&p);
+    gc_worker_stop(p.worker);
+    for (size_t i = 0; i < PROBES; ++i) gc_image_release(p.images[i]);
+    for (size_t i = 0; i < ORDERS; ++i) free(p.without_yield[i]);
+    p.result->call_ns = gc_now_ns() - begin;
+    if (status != GPUCHAR_OK) return status;
+    return gc_evidence_settle(&p.result->evidence, p.options->require, p.reason ? p.reason : "");
+}
+
+/* ---- the descriptor ---- */
+
+const gc_experiment gc_experiment_forward_progress = {
+    .about = {"forward_progress", "whether lanes that wait for their own warp go on",
+              "gpuchar_forward_progress_options", "gpuchar_forward_progress_result",
+              sizeof(gpuchar_forward_progress_options), sizeof(gpuchar_forward_progress_result)},
+    .options_min_size = sizeof(gpuchar_forward_progress_options),
+    .result_min_size = sizeof(gpuchar_forward_progress_result),
+    .resolve = resolve,
+    .preset = preset,
+    .run = run,
+    .result_free = gc_progress_free,
+    .text = gc_progress_text,
+    .answer = gc_progress_answer,
+};
+
+GC_DEFINE_INIT(gpuchar_forward_progress_options)
+GC_DEFINE_INIT(gpuchar_forward_progress_result)
+
+void gpuchar_forward_progress_result_free(gpuchar_forward_progress_result *result) {
+    if (result) gc_progress_free(result);
+}
+
+gpuchar_status gpuchar_forward_progress(gpuchar_session *session, const gpuchar_forward_progress_options *options,
+                                        gpuchar_forward_progress_result *result) {
+    return gc_experiment_run(&gc_experiment_forward_progress, session, options, result);
+}

@@ -1,0 +1,58 @@
+/* What both sides do with messages. */
+#include <worker/protocol.h>
+
+#include <gpuchar/version.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+_Static_assert(sizeof(gc_wire_hello) == 64, "frozen");
+_Static_assert(sizeof(gc_wire_frame) == 16 && sizeof(gc_wire_job) == 176 && sizeof(gc_wire_buffer) == 32 &&
+                   sizeof(gc_wire_answer) == 1208 && sizeof(gc_wire_open) == 560,
+               "no padding that would carry bytes of the stack to the other side");
+
+_Static_assert(sizeof(gc_wire_job) % 16 == 0 && sizeof(gc_wire_buffer) % 16 == 0, "the image is aligned");
+
+gc_wire_hello gc_hello(void) {
+    gc_wire_hello hello = {.protocol = GC_PROTOCOL_VERSION, .process = (uint32_t)getpid()};
+    memcpy(hello.magic, GC_HELLO_MAGIC, sizeof hello.magic);
+    snprintf(hello.version, sizeof hello.version, "%s", gpuchar_version());
+    return hello;
+}
+
+static bool buffer_fits(const gc_wire_job *job, const gc_wire_buffer *buffer) {
+    bool address_fits =
+        buffer->argument_offset == GC_WORKER_NOWHERE ||
+        (job->argument_bytes >= sizeof(uint64_t) && buffer->argument_offset <= job->argument_bytes - sizeof(uint64_t));
+    return buffer->bytes > 0 && buffer->initial_bytes <= buffer->bytes && buffer->read_bytes <= buffer->bytes &&
+           buffer->initial_bytes <= GC_JOB_MESSAGE_MAX && buffer->read_bytes <= GC_JOB_MESSAGE_MAX && address_fits;
+}
+
+uint64_t gc_job_read_bytes(const gc_wire_job *job, const gc_wire_buffer *buffers) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < job->buffer_count; i++) {
+        bytes += buffers[i].read_bytes;
+    }
+    return bytes;
+}
+
+uint64_t gc_job_bytes(const gc_wire_job *job, const gc_wire_buffer *buffers) {
+    if (job->buffer_count > GC_JOB_BUFFERS_MAX || job->argument_bytes > GC_JOB_ARGUMENTS_MAX || job->image_bytes == 0 ||
+        job->image_bytes > GC_JOB_MESSAGE_MAX || !memchr(job->kernel, 0, sizeof job->kernel) || !job->kernel[0]) {
+        return 0;
+    }
+    uint64_t bytes = sizeof *job + job->buffer_count * sizeof *buffers + job->argument_bytes + job->image_bytes;
+    for (uint32_t i = 0; i < job->buffer_count; i++) {
+        if (!buffer_fits(job, &buffers[i])) {
+            return 0;
+        }
+        bytes += buffers[i].initial_bytes;
+    }
+    return bytes <= GC_JOB_MESSAGE_MAX && gc_job_read_bytes(job, buffers) <= GC_JOB_MESSAGE_MAX ? bytes : 0;
+}
+
+gc_transfer gc_frame_send(int channel, uint32_t kind, uint64_t bytes, const gc_wait *wait) {
+    gc_wire_frame frame = {.magic = GC_FRAME_MAGIC, .kind = kind, .bytes = bytes};
+    return gc_channel_send(channel, &frame, sizeof frame, wait);
+}

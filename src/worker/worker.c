@@ -1,0 +1,397 @@
+/* The library's side: one process, replaced after each job that did not end well. */
+#include <worker/worker.h>
+
+#include <core/error.h>
+#include <errno.h>
+#include <limits.h>
+#include <session/devices.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <worker/locate.h>
+#include <worker/process.h>
+
+/* A greeting takes milliseconds; cuInit on a machine with many GPUs that nobody uses takes many seconds. */
+#define GC_HELLO_NS UINT64_C(10000000000)
+#define GC_OPEN_NS UINT64_C(60000000000)
+/* From SIGKILL to the end: the driver first stops what runs on the GPU. */
+#define GC_DEATH_NS UINT64_C(10000000000)
+/* One that closed its socket is about to end, and its exit status says why. */
+#define GC_GRACE_NS UINT64_C(500000000)
+
+struct gc_worker {
+    gpuchar_session *session;
+    gc_process process;
+    bool usable; /* opened, and its last job ended well */
+    gc_wire_open open;
+    char path[PATH_MAX];
+};
+
+static gc_transfer look(void *user) {
+    gc_worker *worker = user;
+    if (gc_session_cancel_pending(worker->session)) {
+        return GC_TRANSFER_CANCELLED;
+    }
+    return gc_process_gone(&worker->process) ? GC_TRANSFER_ENDED : GC_TRANSFER_DONE;
+}
+
+static gc_wait wait_for(gc_worker *worker, uint64_t limit_ns) {
+    uint64_t now = gc_now_ns();
+    return (gc_wait){
+        .until_ns = limit_ns < UINT64_MAX - now ? now + limit_ns : UINT64_MAX, .look = look, .user = worker};
+}
+
+/* ---- the end of a process */
+
+/* Kills what there is. False when its end takes too long, or when a cancel is pending. */
+static bool end_process(gc_worker *worker) {
+    const uint64_t slice_ns = 2000000, until = gc_now_ns() + GC_DEATH_NS;
+    worker->usable = false;
+    gc_process_kill(&worker->process);
+    while (!gc_process_wait(&worker->process, slice_ns)) {
+        if (gc_session_cancel_pending(worker->session) || gc_now_ns() > until) {
+            return false;
+        }
+    }
+    gc_process_forget(&worker->process);
+    return true;
+}
+
+/* The same, needed: a GPU on which an endless kernel still runs is of no use to the next job. */
+static gpuchar_status clear_process(gc_worker *worker) {
+    if (end_process(worker)) {
+        return GPUCHAR_OK;
+    }
+    gpuchar_status status = gc_session_check_cancel(worker->session);
+    if (!status) {
+        status = gc_fail(GPUCHAR_E_WORKER, "gpuchar-worker, process %d, was killed and does not end",
+                         (int)worker->process.pid);
+        gc_hint("the driver may still be stopping its kernel: see nvidia-smi and the system's log");
+    }
+    return status;
+}
+
+static gpuchar_status fail_ended(gc_worker *worker, const char *doing) {
+    gc_process *process = &worker->process;
+    gc_process_wait(process, GC_GRACE_NS);
+    char how[48] = "ended";
+    if (process->told) {
+        snprintf(how, sizeof how, process->by_signal ? "was ended by signal %d" : "ended with status %d", process->how);
+    }
+    gpuchar_status status = gc_fail(GPUCHAR_E_WORKER, "%s %s while %s", worker->path, how, doing);
+    gc_hint("nothing of this process is lost, the next call starts another one; was it killed for lack of memory?");
+    return status;
+}
+
+static gpuchar_status fail_nonsense(const gc_worker *worker) {
+    gpuchar_status status = gc_fail(GPUCHAR_E_WORKER, "%s does not answer as gpuchar-worker does", worker->path);
+    gc_hint("is it another program? see worker_path of the runtime's options, and GPUCHAR_WORKER");
+    return status;
+}
+
+/* A transfer that went wrong, as a failure. The process is over. */
+static gpuchar_status fail_transfer(gc_worker *worker, gc_transfer transfer, const char *doing) {
+    int error = errno;
+    gpuchar_status status = GPUCHAR_E_INTERNAL;
+    worker->usable = false;
+    switch (transfer) {
+    case GC_TRANSFER_CANCELLED:
+        /* Its end is waited for by the next job, or by gc_worker_stop. */
+        gc_process_kill(&worker->process);
+        return gc_session_check_cancel(worker->session);
+    case GC_TRANSFER_TIMED_OUT:
+        status = gc_fail(GPUCHAR_E_TIMEOUT, "%s gave no answer while %s", worker->path, doing);
+        break;
+    case GC_TRANSFER_ENDED:
+        status = fail_ended(worker, doing);
+        break;
+    case GC_TRANSFER_NONSENSE:
+        status = fail_nonsense(worker);
+        break;
+    case GC_TRANSFER_FAILED:
+    case GC_TRANSFER_DONE:
+        status = gc_fail_os(GPUCHAR_E_WORKER, error, "recv", "no connection to %s while %s", worker->path, doing);
+        break;
+    }
+    end_process(worker);
+    return status;
+}
+
+/* ---- beginning */
+
+static gpuchar_status check_hello(gc_worker *worker, gc_wire_hello *hello) {
+    const gc_wire_hello own = gc_hello();
+    if (memcmp(hello->magic, own.magic, sizeof own.magic) != 0) {
+        return fail_transfer(worker, GC_TRANSFER_NONSENSE, "");
+    }
+    hello->version[sizeof hello->version - 1] = 0;
+    if (hello->protocol == own.protocol && strcmp(hello->version, own.version) == 0) {
+        return GPUCHAR_OK;
+    }
+    gpuchar_status status =
+        gc_fail(GPUCHAR_E_WORKER_VERSION, "%s is of version %s (protocol %u), the library of version %s (protocol %u)",
+                worker->path, hello->version, hello->protocol, own.version, own.protocol);
+    gc_hint("install both from one release; see worker_path of the runtime's options, and GPUCHAR_WORKER");
+    return status;
+}
+
+static gpuchar_status greet(gc_worker *worker) {
+    const gc_wait wait = wait_for(worker, GC_HELLO_NS);
+    const gc_wire_hello own = gc_hello();
+    gc_wire_hello hello;
+    gc_transfer sent = gc_channel_send(worker->process.channel, &own, sizeof own, &wait);
+    /* One of another version may have left already; what it said is to be read. */
+    gc_transfer received = sent == GC_TRANSFER_DONE || sent == GC_TRANSFER_ENDED
+                               ? gc_channel_receive(worker->process.channel, &hello, sizeof hello, &wait)
+                               : sent;
+    if (received != GC_TRANSFER_DONE) {
+        return fail_transfer(worker, received, "greeting");
+    }
+    return check_hello(worker, &hello);
+}
+
+static bool answer_fits(const gc_wire_frame *frame, const gc_wire_answer *answer, uint64_t data_bytes) {
+    uint64_t expected = sizeof *answer + (answer->status == GPUCHAR_OK ? data_bytes : 0);
+    return frame->bytes == expected && answer->status <= 0 && answer->domain <= GPUCHAR_DOMAIN_CUBLASLT;
+}
+
+/* The answer without its data, of which there must be `data_bytes` after success. */
+static gc_transfer receive_answer(gc_worker *worker, uint64_t data_bytes, const gc_wait *wait, gc_wire_answer *answer) {
+    int channel = worker->process.channel;
+    gc_wire_frame frame;
+    gc_transfer transfer = gc_channel_receive(channel, &frame, sizeof frame, wait);
+    if (transfer != GC_TRANSFER_DONE) {
+        return transfer;
+    }
+    if (frame.magic != GC_FRAME_MAGIC || frame.kind != GC_FRAME_ANSWER || frame.bytes < sizeof *answer) {
+        return GC_TRANSFER_NONSENSE;
+    }
+    transfer = gc_channel_receive(channel, answer, sizeof *answer, wait);
+    if (transfer != GC_TRANSFER_DONE) {
+        return transfer;
+    }
+    answer->native_name[sizeof answer->native_name - 1] = 0;
+    answer->call[sizeof answer->call - 1] = 0;
+    answer->message[sizeof answer->message - 1] = 0;
+    answer->hint[sizeof answer->hint - 1] = 0;
+    return answer_fits(&frame, answer, data_bytes) ? GC_TRANSFER_DONE : GC_TRANSFER_NONSENSE;
+}
+
+static gpuchar_status fail_as(const gc_wire_answer *answer) {
+    gc_native native = {
+        .domain = answer->domain, .code = answer->native_code, .name = answer->native_name, .call = answer->call};
+    /* A context is lost there, none of the caller's. */
+    bool lost = answer->status == GPUCHAR_E_CONTEXT_LOST;
+    gpuchar_status status =
+        gc_fail_native(lost ? GPUCHAR_E_CUDA : answer->status, native, "in gpuchar-worker: %s", answer->message);
+    gc_hint("%s", lost ? "only the worker's CUDA context is lost; this session can be used on" : answer->hint);
+    return status;
+}
+
+static gpuchar_status open_device(gc_worker *worker) {
+    const gc_wait wait = wait_for(worker, GC_OPEN_NS);
+    int channel = worker->process.channel;
+    gc_wire_answer answer;
+    gc_transfer transfer = gc_frame_send(channel, GC_FRAME_OPEN, sizeof worker->open, &wait);
+    if (transfer == GC_TRANSFER_DONE) {
+        transfer = gc_channel_send(channel, &worker->open, sizeof worker->open, &wait);
+    }
+    if (transfer == GC_TRANSFER_DONE) {
+        transfer = receive_answer(worker, 0, &wait, &answer);
+    }
+    if (transfer != GC_TRANSFER_DONE) {
+        return fail_transfer(worker, transfer, "opening the device");
+    }
+    return answer.status ? fail_as(&answer) : GPUCHAR_OK;
+}
+
+static gpuchar_status begin(gc_worker *worker) {
+    gpuchar_status status = clear_process(worker);
+    if (!status) {
+        status = gc_process_start(worker->path, &worker->process);
+    }
+    if (!status) {
+        status = greet(worker);
+    }
+    if (!status) {
+        status = open_device(worker);
+    }
+    worker->usable = !status;
+    if (status && status != GPUCHAR_E_CANCELLED) {
+        end_process(worker);
+    }
+    return status;
+}
+
+static gpuchar_status describe_device(gc_worker *worker) {
+    const gpuchar_session *session = worker->session;
+    gpuchar_device_entry entry;
+    gpuchar_status status = gc_device_entry_read(session->cuda, session->device, 0, &entry);
+    if (!status) {
+        snprintf(worker->open.device, sizeof worker->open.device, "%s", entry.uuid);
+        snprintf(worker->open.driver, sizeof worker->open.driver, "%s", session->cuda->library.path);
+    }
+    return status;
+}
+
+gpuchar_status gc_worker_start(gpuchar_session *session, gc_worker **worker) {
+    *worker = NULL;
+    if (session->kind != GC_SESSION_LIVE) {
+        return gc_fail(GPUCHAR_E_NOT_APPLICABLE, "a session without a device has no use for gpuchar-worker");
+    }
+    gc_worker *made = calloc(1, sizeof *made);
+    if (!made) {
+        return gc_fail_memory(sizeof *made);
+    }
+    made->session = session;
+    made->process = GC_PROCESS_NONE;
+    gpuchar_status status = gc_worker_locate(gc_runtime_worker_path(session->runtime), made->path, sizeof made->path);
+    if (!status) {
+        status = describe_device(made);
+    }
+    if (!status) {
+        status = begin(made);
+    }
+    if (status) {
+        gc_worker_stop(made);
+        return status;
+    }
+    *worker = made;
+    return GPUCHAR_OK;
+}
+
+/* ---- one job */
+
+static void describe_buffers(const gc_worker_job *job, gc_wire_buffer *wire) {
+    for (size_t i = 0; i < job->buffer_count; i++) {
+        const gc_worker_buffer *buffer = &job->buffers[i];
+        wire[i] = (gc_wire_buffer){.bytes = buffer->bytes,
+                                   .initial_bytes = buffer->initial ? buffer->initial_bytes : 0,
+                                   .read_bytes = buffer->read_bytes,
+                                   .argument_offset = buffer->argument_offset};
+    }
+}
+
+/* `buffers` has room for GC_JOB_BUFFERS_MAX. */
+static gpuchar_status describe(const gc_worker_job *job, gc_wire_job *wire, gc_wire_buffer *buffers) {
+    *wire = (gc_wire_job){.image_bytes = job->image_bytes,
+                          .argument_bytes = job->argument_bytes,
+                          .buffer_count = (uint32_t)job->buffer_count,
+                          .shared_bytes = job->shared_bytes};
+    memcpy(wire->grid, job->grid, sizeof wire->grid);
+    memcpy(wire->block, job->block, sizeof wire->block);
+    size_t name_length = strlen(job->kernel);
+    if (name_length >= sizeof wire->kernel || job->buffer_count > GC_JOB_BUFFERS_MAX || job->limit_ns == 0) {
+        return gc_fail(GPUCHAR_E_LIMIT, "a job for gpuchar-worker with %zu buffers, %zu letters of name and %llu ns",
+                       job->buffer_count, name_length, (unsigned long long)job->limit_ns);
+    }
+    memcpy(wire->kernel, job->kernel, name_length);
+    describe_buffers(job, buffers);
+    if (gc_job_bytes(wire, buffers) == 0) {
+        return gc_fail(GPUCHAR_E_LIMIT,
+                       "a job for gpuchar-worker is empty, larger than %llu MiB, or has a buffer "
+                       "whose parts lie outside of it",
+                       (unsigned long long)(GC_JOB_MESSAGE_MAX >> 20));
+    }
+    return GPUCHAR_OK;
+}
+
+static gc_transfer send_job(int channel, const gc_worker_job *job, const gc_wire_job *wire,
+                            const gc_wire_buffer *buffers, const gc_wait *wait) {
+    const struct {
+        const void *from;
+        size_t bytes;
+    } parts[] = {{wire, sizeof *wire},
+                 {buffers, wire->buffer_count * sizeof *buffers},
+                 {job->image, job->image_bytes},
+                 {job->arguments, wire->argument_bytes}};
+    gc_transfer sent = gc_frame_send(channel, GC_FRAME_JOB, gc_job_bytes(wire, buffers), wait);
+    for (size_t i = 0; i < GC_COUNT(parts) && sent == GC_TRANSFER_DONE; i++) {
+        sent = gc_channel_send(channel, parts[i].from, parts[i].bytes, wait);
+    }
+    for (size_t i = 0; i < job->buffer_count && sent == GC_TRANSFER_DONE; i++) {
+        sent = gc_channel_send(channel, job->buffers[i].initial, (size_t)buffers[i].initial_bytes, wait);
+    }
+    return sent;
+}
+
+static gc_transfer receive_outcome(gc_worker *worker, const gc_worker_job *job, uint64_t data_bytes,
+                                   const gc_wait *wait, gc_worker_outcome *outcome) {
+    gc_transfer transfer = receive_answer(worker, data_bytes, wait, &outcome->failure);
+    bool ended = transfer == GC_TRANSFER_DONE && outcome->failure.status == GPUCHAR_OK;
+    for (size_t i = 0; i < job->buffer_count && ended && transfer == GC_TRANSFER_DONE; i++) {
+        transfer = gc_channel_receive(worker->process.channel, job->buffers[i].read, job->buffers[i].read_bytes, wait);
+    }
+    if (transfer == GC_TRANSFER_DONE) {
+        outcome->end = ended ? GC_WORKER_ENDED : GC_WORKER_FAILED;
+        outcome->elapsed_ns = ended ? outcome->failure.elapsed_ns : 0;
+    }
+    return transfer;
+}
+
+/* What the transfers of a job came to. */
+static gpuchar_status conclude(gc_worker *worker, gc_transfer transfer, gc_worker_outcome *outcome) {
+    if (transfer == GC_TRANSFER_DONE && outcome->end == GC_WORKER_ENDED) {
+        return GPUCHAR_OK;
+    }
+    if (transfer == GC_TRANSFER_DONE) {
+        return clear_process(worker);
+    }
+    memset(outcome, 0, sizeof *outcome);
+    if (transfer != GC_TRANSFER_TIMED_OUT) {
+        return fail_transfer(worker, transfer, "running a kernel");
+    }
+    gpuchar_status status = clear_process(worker);
+    outcome->end = status ? GC_WORKER_NEVER : GC_WORKER_TIMED_OUT;
+    return status;
+}
+
+gpuchar_status gc_worker_run(gc_worker *worker, const gc_worker_job *job, gc_worker_outcome *outcome) {
+    gc_wire_job wire;
+    gc_wire_buffer buffers[GC_JOB_BUFFERS_MAX];
+    memset(outcome, 0, sizeof *outcome);
+    if (worker->session->owner != getpid()) {
+        return gc_fail(GPUCHAR_E_FORKED, "this gpuchar-worker was started before this process was forked");
+    }
+    gpuchar_status status = describe(job, &wire, buffers);
+    if (!status && (!worker->usable || gc_process_gone(&worker->process))) {
+        status = begin(worker);
+    }
+    if (status) {
+        return status;
+    }
+    const gc_wait wait = wait_for(worker, job->limit_ns);
+    gc_transfer transfer = send_job(worker->process.channel, job, &wire, buffers, &wait);
+    if (transfer == GC_TRANSFER_DONE) {
+        transfer = receive_outcome(worker, job, gc_job_read_bytes(&wire, buffers), &wait, outcome);
+    }
+    return conclude(worker, transfer, outcome);
+}
+
+gpuchar_status gc_worker_fail(const gc_worker_outcome *outcome) {
+    return fail_as(&outcome->failure);
+}
+
+/* ---- the end */
+
+void gc_worker_stop(gc_worker *worker) {
+    if (!worker) {
+        return;
+    }
+    gc_process *process = &worker->process;
+    if (!worker->usable) {
+        gc_process_kill(process);
+    }
+    /* A closed socket tells it to go. */
+    if (process->channel >= 0) {
+        close(process->channel);
+        process->channel = -1;
+    }
+    if (!gc_process_wait(process, GC_GRACE_NS)) {
+        gc_process_kill(process);
+        gc_process_wait(process, GC_DEATH_NS);
+    }
+    gc_process_forget(process);
+    free(worker);
+}

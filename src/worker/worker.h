@@ -1,0 +1,70 @@
+/*
+ * Kernels that could hang or break a CUDA context run in gpuchar-worker, a process with a context of its own on the
+ * same device. Whatever happens there, the caller's context and process stay as they are.
+ */
+#ifndef GC_WORKER_WORKER_H
+#define GC_WORKER_WORKER_H
+
+#include <session/session_internal.h>
+#include <worker/protocol.h>
+
+typedef struct gc_worker gc_worker;
+
+/* Device memory of one job: `initial`, then zeros. */
+typedef struct gc_worker_buffer {
+    uint64_t bytes;
+    const void *initial; /* NULL: all zeros */
+    size_t initial_bytes;
+    void *read; /* filled from the buffer's beginning after the kernel ended; undefined otherwise */
+    size_t read_bytes;
+    uint32_t argument_offset; /* where its address goes in the arguments, GC_WORKER_NOWHERE */
+} gc_worker_buffer;
+
+typedef struct gc_worker_job {
+    const void *image; /* a cubin */
+    size_t image_bytes;
+    const char *kernel;
+    const void *arguments; /* the kernel's only parameter, a struct, as in src/kernels */
+    uint32_t argument_bytes;
+    uint32_t grid[3], block[3];
+    uint32_t shared_bytes;
+    const gc_worker_buffer *buffers;
+    size_t buffer_count;
+    uint64_t limit_ns; /* from here to the answer: loading and copies too */
+} gc_worker_job;
+
+typedef enum gc_worker_end {
+    GC_WORKER_NEVER,    /* the call itself failed */
+    GC_WORKER_ENDED,    /* ran to its end, buffers are read */
+    GC_WORKER_FAILED,   /* a call of the driver failed, see `failure` */
+    GC_WORKER_TIMED_OUT /* ended together with its process */
+} gc_worker_end;
+
+typedef struct gc_worker_outcome {
+    gc_worker_end end;
+    uint64_t elapsed_ns;    /* of the kernel, by events; ENDED only */
+    gc_wire_answer failure; /* FAILED only */
+} gc_worker_outcome;
+
+/*
+ * Finds and starts the program on the session's device, and makes its context: about as long as opening a session.
+ * Inside a call on a live session only, as the other two, and stopped before the session is closed. E_NO_WORKER,
+ * E_WORKER_VERSION, E_WORKER (ended, spoke nonsense, could not be started: domain OS), E_TIMEOUT (no sign of life),
+ * E_CANCELLED, E_NOT_APPLICABLE (a session without device), E_OUT_OF_MEMORY, or what opening the device there gave.
+ */
+gpuchar_status gc_worker_start(gpuchar_session *session, gc_worker **worker);
+
+/*
+ * Runs one job. That a kernel fails or takes too long is an outcome; after those two, and after a failure of this
+ * call, the next job starts another process. Failures: as above, E_LIMIT (the job is larger than protocol.h allows or
+ * has no time), E_FORKED.
+ */
+gpuchar_status gc_worker_run(gc_worker *worker, const gc_worker_job *job, gc_worker_outcome *outcome);
+
+/* Sets the failure of an outcome as this thread's, and returns its status. */
+gpuchar_status gc_worker_fail(const gc_worker_outcome *outcome);
+
+/* NULL is allowed. In a forked child the process is left alone. */
+void gc_worker_stop(gc_worker *worker);
+
+#endif
