@@ -64,7 +64,8 @@ static gpuchar_status prove(shapes *s) {
                                        .argument_bytes = sizeof arguments,
                                        .turns_offset = offsetof(shapes_args, turns),
                                        .turns_stride = sizeof arguments.turns[0],
-                                       .lanes_offset = offsetof(shapes_args, lanes)};
+                                       .lanes_offset = offsetof(shapes_args, lanes),
+                                       .zeros_offset = offsetof(shapes_args, zeros)};
     gpuchar_divergence_shapes_result *result = s->result;
     gpuchar_status status = gc_evidence_prove(s->session, s->image, &claim, s->options->require, &s->proof,
                                               &result->evidence, &result->prove_ns);

@@ -30,6 +30,7 @@ typedef struct gc_divergence_claim {
     uint32_t turns_offset;
     uint32_t turns_stride; /* from a node's turns to those of the next; 0: one number for all loops */
     uint32_t lanes_offset; /* not used when `uniform` */
+    uint32_t zeros_offset; /* 32 bytes that are zero in every launch; 0: there are none */
 } gc_divergence_claim;
 
 #define GC_PROOF_PATHS_MAX 32
@@ -79,7 +80,7 @@ typedef struct gc_divergence_proof {
  * - the same number of instructions and the same stall sum in all loops;
  * - behind each loop, on its path's own code, an instruction that needs the chain's result: a path ends when that is there;
  * - with arguments, following a thread of every path through the machine code: it takes the loops of its path and no other,
- *   the same ones from another lane, and turns as often as told. All arguments but turns and lanes are unknown to it. On its
+ *   the same ones from another lane, and turns as often as told. All arguments but turns, lanes and zeros are unknown to it. On its
  *   way outside of loops it goes through at most GC_PROOF_OUTSIDE_MAX instructions, and paths differ in that by at most
  *   GC_PROOF_OUTSIDE_SPREAD;
  * - no chained instruction outside the loops (IMAD that only moves, shifts or adds, and IMAD.WIDE, are scaffold);

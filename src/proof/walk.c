@@ -13,7 +13,7 @@ typedef struct walker {
     gc_divergence_proof *proof;
     gc_thread thread;
     uint8_t arguments[GC_PROOF_ARGUMENTS_MAX];
-    uint8_t told[GC_PROOF_ARGUMENTS_MAX]; /* turns and lanes; whatever else varies from launch to launch */
+    uint8_t told[GC_PROOF_ARGUMENTS_MAX]; /* turns, lanes and zeros; all else may vary from launch to launch */
     uint32_t path;
     uint32_t outside; /* instructions between the clock reads that stood in no loop */
     uint32_t taken;   /* loops so far, of the path's levels */
@@ -225,6 +225,10 @@ bool gc_check_walks(const gc_region *region, const gc_divergence_claim *claim, g
     for (uint32_t node = 0; node < nodes_of(claim); node++)
         memset(w.told + claim->turns_offset + (size_t)claim->turns_stride * node, 1, sizeof(uint32_t));
     if (!claim->uniform) memset(w.told + claim->lanes_offset, 1, 32);
+    if (claim->zeros_offset) {
+        memset(w.arguments + claim->zeros_offset, 0, 32);
+        memset(w.told + claim->zeros_offset, 1, 32);
+    }
     if (!walk_all(&w, false)) return false;
     /* Once more from other lanes and with other turns, where it can be each node's own number: the lane map alone
      * decides, and the turns are those told. */

@@ -50,7 +50,8 @@ static gc_divergence_claim tree_claim(void) {
                                  .argument_bytes = sizeof arguments,
                                  .turns_offset = offsetof(shapes_arguments, turns),
                                  .turns_stride = sizeof arguments.turns[0],
-                                 .lanes_offset = offsetof(shapes_arguments, lanes)};
+                                 .lanes_offset = offsetof(shapes_arguments, lanes),
+                                 .zeros_offset = offsetof(shapes_arguments, zeros)};
 }
 
 static void test_every_architecture(void **state) {
