@@ -162,7 +162,8 @@ static gpuchar_status check_arguments(const gc_divergence_claim *claim) {
     const uint64_t bytes = claim->argument_bytes;
     const uint64_t turns_end =
         (uint64_t)claim->turns_offset + (uint64_t)claim->turns_stride * (nodes_of(claim) - 1) + 4;
-    const uint64_t lanes_end = claim->uniform ? 0 : (uint64_t)claim->lanes_offset + 32;
+    const bool mapped = !claim->uniform || claim->lanes_offset;
+    const uint64_t lanes_end = mapped ? (uint64_t)claim->lanes_offset + 32 : 0;
     const uint64_t zeros_end = claim->zeros_offset ? (uint64_t)claim->zeros_offset + 32 : 0;
     if (bytes <= GC_PROOF_ARGUMENTS_MAX && turns_end <= bytes && lanes_end <= bytes && zeros_end <= bytes)
         return GPUCHAR_OK;

@@ -29,7 +29,7 @@ typedef struct gc_divergence_claim {
     uint32_t argument_bytes;
     uint32_t turns_offset;
     uint32_t turns_stride; /* from a node's turns to those of the next; 0: one number for all loops */
-    uint32_t lanes_offset; /* not used when `uniform` */
+    uint32_t lanes_offset; /* when `uniform`: 0: there are none; else as in the arguments */
     uint32_t zeros_offset; /* 32 bytes that are zero in every launch; 0: there are none */
 } gc_divergence_claim;
 

@@ -178,7 +178,7 @@ static bool follow(walker *w) {
             run(w, &flow->instructions[flow->blocks[block].first + i]);
         const bool inside = region->inside[block];
         if (!leave(w, block, &block)) return false;
-        if (inside) gc_thread_settle_uniforms(&w->thread);
+        gc_thread_settle_uniforms(&w->thread, inside);
     }
     return w->taken == levels_of(w->claim) ||
            gc_refuse(w->proof, "path %u takes %u loops, not %u", w->path, w->taken, levels_of(w->claim));
@@ -224,7 +224,7 @@ bool gc_check_walks(const gc_region *region, const gc_divergence_claim *claim, g
     memcpy(w.arguments, claim->arguments, claim->argument_bytes);
     for (uint32_t node = 0; node < nodes_of(claim); node++)
         memset(w.told + claim->turns_offset + (size_t)claim->turns_stride * node, 1, sizeof(uint32_t));
-    if (!claim->uniform) memset(w.told + claim->lanes_offset, 1, 32);
+    if (!claim->uniform || claim->lanes_offset) memset(w.told + claim->lanes_offset, 1, 32);
     if (claim->zeros_offset) {
         memset(w.arguments + claim->zeros_offset, 0, 32);
         memset(w.told + claim->zeros_offset, 1, 32);

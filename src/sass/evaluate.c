@@ -63,11 +63,11 @@ static void touch_uniforms(gc_thread *thread, uint32_t first, uint32_t count) {
     for (uint32_t i = first; i < first + count && i < thread->uniform_zero; i++) thread->uniform_fresh[i] = true;
 }
 
-void gc_thread_settle_uniforms(gc_thread *thread) {
-    for (uint32_t i = 0; i < thread->uniform_zero; i++)
+void gc_thread_settle_uniforms(gc_thread *thread, bool apart) {
+    for (uint32_t i = 0; i < thread->uniform_zero && apart; i++)
         if (thread->uniform_fresh[i]) thread->uniforms[i] = UNKNOWN;
     memset(thread->uniform_fresh, 0, sizeof thread->uniform_fresh);
-    forget(thread->uniform_predicates, 0, 8, GC_PREDICATE_TRUE);
+    if (apart) forget(thread->uniform_predicates, 0, 8, GC_PREDICATE_TRUE);
 }
 
 /* ---- operands ---- */

@@ -21,7 +21,7 @@ typedef struct gc_thread {
     gc_value uniform_predicates[8];
     uint32_t index; /* threadIdx.x */
     uint32_t arch;
-    bool uniform_fresh[256];   /* written since gc_thread_settle_uniforms */
+    bool uniform_fresh[256];   /* written since the last gc_thread_settle_uniforms */
     const uint8_t *parameters; /* the kernel's arguments */
     const uint8_t *told;       /* by byte: 1 where they are the same in every launch; the others are unknown */
     uint32_t parameter_bytes;
@@ -38,10 +38,10 @@ gc_value gc_thread_guard(const gc_thread *thread, const gc_instruction *in);
 /* Whether a branch is taken. */
 gc_value gc_thread_branches(const gc_thread *thread, const gc_code *code, const gc_instruction *in);
 /*
- * Uniform registers belong to the warp: behind a place where other threads of it may run, those written before are
- * unknown.
+ * Uniform registers belong to the warp. `apart`: other threads of it may have run meanwhile, and what was written since the
+ * last call is unknown; else the warp is whole and what was written stays.
  */
-void gc_thread_settle_uniforms(gc_thread *thread);
+void gc_thread_settle_uniforms(gc_thread *thread, bool apart);
 /* Nothing is known any more. */
 void gc_thread_forget(gc_thread *thread);
 /* What the instruction does to the thread; nothing for control flow. */
