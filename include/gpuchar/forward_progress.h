@@ -12,11 +12,11 @@ typedef struct gpuchar_forward_progress_options {
     size_t struct_size;
     uint64_t producer_turns[8];    /* lengths of the producer's work, dependent multiply-adds, each 1..2^32 - 1 */
     uint32_t producer_turns_count; /* 0: 10, 1000, 100000, 10000000 */
-    uint32_t spin_limit;           /* how often a lane asks at most, 1..2^30; 0: 2^20 */
-    uint32_t launches;             /* of each probe, 1..100; 0: 3. The worst one is told */
-    uint32_t limit_ms;             /* for one launch, then its process is ended, 10..60000; 0: 5000 */
-    uint32_t counters;             /* GPUCHAR_COUNTERS_...; there are none: the kernels run in another process */
-    uint32_t require;              /* GPUCHAR_REQUIRE_... */
+    uint32_t spin_limit; /* how often a lane asks at most, 1..2^30; 0: 2^16. Consumers: at least the producer's turns */
+    uint32_t launches;   /* of each probe, 1..100; 0: 3. The worst one is told */
+    uint32_t limit_ms;   /* for one launch, then its process is ended, 10..60000; 0: 5000 */
+    uint32_t counters;   /* GPUCHAR_COUNTERS_...; there are none: the kernels run in another process */
+    uint32_t require;    /* GPUCHAR_REQUIRE_... */
 } gpuchar_forward_progress_options;
 
 /* How a probe ended. */

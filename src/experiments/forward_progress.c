@@ -68,7 +68,7 @@ static gpuchar_status resolve(void *raw) {
     gpuchar_status status = gc_option_demands(options->counters, options->require);
     if (status == GPUCHAR_OK) status = check_producers(options);
     if (status != GPUCHAR_OK) return status;
-    if (options->spin_limit == 0) options->spin_limit = 1u << 20;
+    if (options->spin_limit == 0) options->spin_limit = 1u << 16;
     if (options->launches == 0) options->launches = 3;
     if (options->limit_ms == 0) options->limit_ms = 5000;
     status = gc_option_range("spin_limit", options->spin_limit, 1, 1u << 30);
@@ -170,7 +170,9 @@ typedef struct probe {
 
 /* One launch; what the kernel left behind goes into *state when it ended. */
 static gpuchar_status launch(progress *p, const probe *what, gc_progress_state *state, gpuchar_progress_run *run) {
-    const progress_args arguments = {.header = {.iterations = what->turns}, .spin_limit = p->options->spin_limit};
+    /* No spin is as short as a turn: with as many of them no consumer gives up before its producer is done. */
+    const uint32_t enough = what->turns > p->options->spin_limit ? what->turns : p->options->spin_limit;
+    const progress_args arguments = {.header = {.iterations = what->turns}, .spin_limit = enough};
     gc_sample sample = {0};
     const gc_worker_buffer buffers[] = {
         {.bytes = sizeof sample,

@@ -36,8 +36,10 @@ extern "C" __global__ void __launch_bounds__(GPUCHAR_BLOCK_WARPS * 32) gpuchar_d
     u32 left = args.header.iterations;
     Value x = args.start;
     if (path > 31) return;
-    __syncthreads();
+    // The timer is read before the barrier: warps that wait for their turn at it would start one after the other, and what they
+    // do before the first one reads the clock would not be timed.
     const u64 ns_before = nanoseconds_now();
+    __syncthreads();
     const u64 before = clock_now();
     GPUCHAR_TAKE_PATH()
     __syncthreads();

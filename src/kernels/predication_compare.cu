@@ -64,8 +64,10 @@ extern "C" __global__ void __launch_bounds__(1024) gpuchar_predication_compare(G
     u32 x = args.start;
     // Never taken: it makes the warp wait for its arms before the clock is read.
     if (arm > 1) return;
-    __syncthreads();
+    // The timer is read before the barrier: warps that wait for their turn at it would start one after the other, and what they
+    // do before the first one reads the clock would not be timed.
     const u64 ns_before = nanoseconds_now();
+    __syncthreads();
     const u64 before = clock_now();
 #if GPUCHAR_FORM == 1
     if (arm) {

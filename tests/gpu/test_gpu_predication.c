@@ -30,11 +30,12 @@ static void print_point(const gpuchar_predication_point *point) {
         point->predicated_instructions_per_cycle);
 }
 
-static void check_point(const gpuchar_predication_point *point, bool hopper) {
+static void check_point(const gpuchar_predication_point *point, bool hopper, uint32_t body) {
     CHECK(point->known & GPUCHAR_PREDICATION_POINT_RATIOS, "%u warps", point->warps);
     CHECK(point->known & GPUCHAR_PREDICATION_POINT_ISSUE, "%u warps", point->warps);
     if (!times_count()) return;
-    if (point->warps == 1) {
+    /* Another body has another loop control beside its chains. */
+    if (point->warps == 1 && body == 128) {
         CHECK(fabs(point->branch_ratio / 2 - 1) <= 0.005, "%.5f", point->branch_ratio);
         CHECK(fabs(point->predicated_ratio - 1) <= 0.005, "%.5f", point->predicated_ratio);
         CHECK(fabs(point->gain / 2 - 1) <= 0.005, "%.5f", point->gain);
@@ -92,7 +93,7 @@ static void compare(gpuchar_session *session, uint32_t body, uint32_t preset, ui
     CHECK(status >= 0, "status %d", status);
     if (status < 0) return;
     for (size_t i = 0; i < result.point_count; ++i) print_point(&result.points[i]);
-    for (size_t i = 0; i < result.point_count; ++i) check_point(&result.points[i], hopper);
+    for (size_t i = 0; i < result.point_count; ++i) check_point(&result.points[i], hopper, result.body);
     for (size_t form = 0; form < GPUCHAR_FORMS; ++form) check_form(&result, form);
     check_lengths(&result);
     CHECK(result.evidence.flags & GPUCHAR_FLAG_PROVED, "proof_status %d", result.evidence.proof_status);

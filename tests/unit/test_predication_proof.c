@@ -205,7 +205,7 @@ static void spoil_second_clock(patient *open) {
 }
 
 static void spoil_outside(patient *open) {
-    copy_word(open, behind(open, 0, "NOP"), link_at(open, 0, 30));
+    copy_word(open, behind(open, 0, "BAR"), link_at(open, 0, 30));
 }
 
 static uint32_t compare_of(const patient *open) {
