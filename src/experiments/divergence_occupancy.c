@@ -140,7 +140,6 @@ static gpuchar_status prove(occupancy *o) {
                                            .mnemonic_count = 1,
                                            .paths = 32,
                                            .body = o->options.bodies[i],
-                                           .block = 1,
                                            .arguments = &arguments,
                                            .argument_bytes = sizeof arguments,
                                            .turns_offset = offsetof(occupancy_args, header.iterations),

@@ -63,7 +63,6 @@ static gc_divergence_claim claim_of(const comparison *c, int image, const compar
                                  .body = c->options->body * (predicated ? 2 : 1),
                                  .chains = predicated ? 2 : 1,
                                  .uniform = predicated,
-                                 .block = 1,
                                  .arguments = arguments,
                                  .argument_bytes = sizeof *arguments,
                                  .turns_offset = offsetof(compare_args, header.iterations),

@@ -24,9 +24,13 @@ static __device__ __forceinline__ u32 sm_now() {
     return sm;
 }
 
+// By every warp: one may wait long for its turn to read the clock, while others of its block work.
 static __device__ __forceinline__ void tell(Span *span, u64 before, u64 after) {
     asm volatile("red.global.max.u64 [%0], %1;" ::"l"(&span->start_inverted), "l"(~before) : "memory");
     asm volatile("red.global.max.u64 [%0], %1;" ::"l"(&span->end), "l"(after) : "memory");
+}
+
+static __device__ __forceinline__ void count_block(Span *span) {
     asm volatile("red.global.add.u64 [%0], %1;" ::"l"(&span->blocks), "l"(1ull) : "memory");
 }
 
@@ -36,19 +40,20 @@ extern "C" __global__ void __launch_bounds__(GPUCHAR_BLOCK_WARPS * 32) gpuchar_d
     u32 left = args.header.iterations;
     Value x = args.start;
     if (path > 31) return;
-    // The timer is read before the barrier: warps that wait for their turn at it would start one after the other, and what they
-    // do before the first one reads the clock would not be timed.
-    const u64 ns_before = nanoseconds_now();
     __syncthreads();
+    const u64 ns_before = nanoseconds_now();
     const u64 before = clock_now();
     GPUCHAR_TAKE_PATH()
-    __syncthreads();
+    __syncwarp();
     const u64 after = clock_now();
     const u64 ns_after = nanoseconds_now();
     args.header.sink[threadIdx.x & 31] = left;
-    if (threadIdx.x != 0) return;
+    if ((threadIdx.x & 31) != 0) return;
     const u32 sm = sm_now();
-    if (sm < args.sm_count) tell(args.spans + (u64)args.header.slot * args.sm_count + sm, before, after);
+    Span *span = args.spans + (u64)args.header.slot * args.sm_count + sm;
+    if (sm < args.sm_count) tell(span, before, after);
+    if (threadIdx.x != 0) return;
+    if (sm < args.sm_count) count_block(span);
     if (blockIdx.x != 0) return;
     Sample *sample = args.header.samples + args.header.slot;
     sample->cycles = after - before;

@@ -55,6 +55,10 @@ struct Args {
                  : "memory");
 #define GPUCHAR_ARM(arm) GPUCHAR_LOOP("", "", GPUCHAR_CHAIN(arm), "mov.b32 %0, x;\n\t")
 
+static __device__ __forceinline__ void raise(u64 *shared, u64 value) {
+    asm volatile("red.max.u64 [%0], %1;" ::"l"(shared), "l"(value) : "memory");
+}
+
 extern "C" __global__ void __launch_bounds__(1024) gpuchar_predication_compare(GPUCHAR_ARGS) {
     const u32 arm = args.lanes[threadIdx.x % 32];
     // No arm is above 1: nothing changes. A plain constant would be loaded again in each iteration by NVRTC 12.0, and a
@@ -64,8 +68,10 @@ extern "C" __global__ void __launch_bounds__(1024) gpuchar_predication_compare(G
     u32 x = args.start;
     // Never taken: it makes the warp wait for its arms before the clock is read.
     if (arm > 1) return;
-    // The timer is read before the barrier: warps that wait for their turn at it would start one after the other, and what they
-    // do before the first one reads the clock would not be timed.
+    // A warp may wait long for its turn to read the clock, while others work: the block's time is from the first one's start
+    // (the largest ~clock) to the last one's end.
+    __shared__ u64 start_inverted, end;
+    if (threadIdx.x == 0) start_inverted = end = 0;
     const u64 ns_before = nanoseconds_now();
     __syncthreads();
     const u64 before = clock_now();
@@ -82,13 +88,17 @@ extern "C" __global__ void __launch_bounds__(1024) gpuchar_predication_compare(G
                  "selp.b32 %0, two, one, second;\n\t")
 #endif
     __syncwarp();
-    __syncthreads();
     const u64 after = clock_now();
     const u64 ns_after = nanoseconds_now();
     args.header.sink[threadIdx.x] = left;
+    if (threadIdx.x % 32 == 0) {
+        raise(&start_inverted, ~before);
+        raise(&end, after);
+    }
+    __syncthreads();
     if (threadIdx.x == 0) {
         Sample *sample = args.header.samples + args.header.slot;
-        sample->cycles = after - before;
+        sample->cycles = end - ~start_inverted;
         sample->nanoseconds = ns_after - ns_before;
     }
 }

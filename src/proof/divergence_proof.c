@@ -33,7 +33,7 @@ static bool check_outside_loops(const gc_divergence_claim *claim, const gc_instr
     if (gc_is_intended(claim, in))
         return gc_refuse(proof, "%s at 0x%llx stands in the timed region outside the paths' loops", in->mnemonic,
                          pc_of(in));
-    return is_region_scaffold(in) || (claim->block && in->whole_block) ||
+    return is_region_scaffold(in) ||
            gc_refuse(proof, "the timed region holds an unexpected %s at 0x%llx", in->mnemonic, pc_of(in));
 }
 

@@ -22,7 +22,6 @@ typedef struct gc_divergence_claim {
     uint32_t body;    /* chained instructions expected in each loop */
     uint32_t chains;  /* independent chains of equal length that the body consists of; 0: one */
     uint32_t uniform; /* 1: no divergent dispatch is expected (a convergent kernel: paths is 1) */
-    uint32_t block;   /* 1: the whole block is timed: barriers of the block stand in the region */
     /* How the kernel is launched: its arguments, and where in them the turns of the loops (32-bit numbers) and the path of
      * each lane (32 bytes) stand. NULL: nothing is said about turns and about who takes which path. */
     const void *arguments;

@@ -296,9 +296,9 @@ static void step_special(gc_thread *thread, gc_word word, const gc_instruction *
 
 /* What neither writes predicates nor uniform registers: its own registers are told by the decoder. */
 static bool writes_registers_only(uint16_t low) {
-    /* FMUL FADD FFMA HFMA2 MUFU LDG CS2R NOP STG PRMT SHF, BSYNC BSSY WARPSYNC */
-    static const uint16_t PLAIN[] = {0x020, 0x021, 0x023, 0x031, 0x108, 0x181, 0x005,
-                                     0x118, 0x186, 0x016, 0x019, 0x141, 0x145, 0x148};
+    /* FMUL FADD FFMA HFMA2 MUFU CS2R NOP STG STS PRMT SHF, BSYNC BSSY WARPSYNC */
+    static const uint16_t PLAIN[] = {0x020, 0x021, 0x023, 0x031, 0x108, 0x005, 0x118,
+                                     0x186, 0x188, 0x016, 0x019, 0x141, 0x145, 0x148};
     for (size_t i = 0; i < sizeof PLAIN / sizeof PLAIN[0]; i++)
         if (low == PLAIN[i]) return true;
     return false;
@@ -306,15 +306,21 @@ static bool writes_registers_only(uint16_t low) {
 
 static void step_other(gc_thread *thread, const gc_instruction *in) {
     if (in->whole_block) return;
+    /* The uniform datapath writes uniform registers and predicates, nothing else. */
+    if (in->mnemonic[0] == 'U') {
+        touch_uniforms(thread, 0, thread->uniform_zero);
+        forget(thread->uniform_predicates, 0, 8, GC_PREDICATE_TRUE);
+        return;
+    }
     if (!writes_registers_only(in->opcode & 0x1ff) || !in->writes_known)
         gc_thread_forget(thread);
     else
         forget(thread->registers, in->destination, in->destination_count, GC_REGISTER_ZERO);
 }
 
-/* Loads may tell in a predicate whether they worked. */
-static void step_load(gc_thread *thread, gc_word word, const gc_instruction *in) {
-    step_other(thread, in);
+/* Loads tell in a predicate whether they worked, LEA its carry; their results are unknown. */
+static void step_with_predicate(gc_thread *thread, gc_word word, const gc_instruction *in) {
+    forget(thread->registers, in->destination, in->destination_count, GC_REGISTER_ZERO);
     write_predicate(thread, field(word, 83, 81), UNKNOWN);
 }
 
@@ -369,8 +375,12 @@ static void step_known(gc_thread *thread, gc_word word, const gc_instruction *in
     case 0x1c3:
         step_uniform_special(thread, word);
         break;
+    case 0x011:
     case 0x181:
-        step_load(thread, word, in);
+        if (in->writes_known)
+            step_with_predicate(thread, word, in);
+        else
+            gc_thread_forget(thread);
         break;
     case 0x155:
     case 0x156:

@@ -57,7 +57,8 @@ static shape shape_of(uint32_t arch, uint16_t low) {
     case 0x14d:
     case 0x146:
     case 0x186:
-        return SHAPE_NONE; /* WARPSYNC, EXIT, YIELD, STG */
+    case 0x188:
+        return SHAPE_NONE; /* WARPSYNC, EXIT, YIELD, STG, STS */
     case 0x002:
     case 0x108:
         return SHAPE_UNARY; /* MOV, MUFU */
