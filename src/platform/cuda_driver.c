@@ -150,6 +150,7 @@ gpuchar_status gc_cuda_load(const char *path, gc_cuda *cuda) {
         .environment = "GPUCHAR_LIBCUDA",
         .sonames = sonames,
         .folders = folders,
+        .domain = GPUCHAR_DOMAIN_CUDA,
         .missing = GPUCHAR_E_NO_DRIVER,
         .hint = missing_hint(),
         .accept = accept_driver,

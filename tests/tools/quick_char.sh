@@ -99,6 +99,9 @@ export FAKE_CUDA_FAILS=DevicePrimaryCtxRetain
 GPUCHAR_LIBCUDA=$fakes/fake_cuda.so expect 1 --require-gpu; says err "cuDevicePrimaryCtxRetain failed"
 GPUCHAR_LIBCUDA=$fakes/fake_cuda.so expect 1; silent out
 unset FAKE_CUDA_FAILS
+# Another library that is not what it is taken for says nothing about the GPU.
+GPUCHAR_LIBNVRTC=$fakes/fake_nvml.so expect 1 --device sm_90; says err "has no function nvrtcVersion"
+says_not err "no GPU to measure"; says_not out "Recorded"
 
 # ---- what a document says never reaches the terminal as a command to it
 esc='\u001b[31m' # and U+009b, which begins one in UTF-8
