@@ -289,6 +289,9 @@ static void hint_call(CUresult result) {
     default:
         if (is_sticky(result)) {
             gc_hint("the context cannot be used any more: close the session and make the context anew");
+        } else {
+            gc_hint(
+                "nvidia-smi shows whether the GPU works; the kernel log (dmesg, \"NVRM: Xid\") tells what it reported");
         }
         break;
     }

@@ -15,7 +15,8 @@
 static const char document_type[] = "gpuchar_profile";
 
 static gpuchar_status fail_null(const char *function) {
-    return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "%s: an argument is NULL", function);
+    return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "%s: an argument is NULL", function),
+                     "the header says which arguments may be NULL");
 }
 
 static json_t *text_value(const char *text) {

@@ -104,7 +104,8 @@ gpuchar_status gpuchar_session_open_recorded(gpuchar_runtime *runtime, const cha
         *session = NULL;
     }
     if (!session) {
-        return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "gpuchar_session_open_recorded: session is NULL");
+        return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "gpuchar_session_open_recorded: session is NULL"),
+                         "pass the address of a gpuchar_session pointer, which becomes the session");
     }
     gpuchar_profile *profile = NULL;
     gpuchar_session *made = NULL;

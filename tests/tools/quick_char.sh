@@ -30,7 +30,7 @@ expect 0 --list; says out "divergence_sweep"
 
 # ---- wrong usage: told on stderr, with a hint, nothing on stdout
 for wrong in "--nonsense" "--json" "--only nothing_like_it" "--only= --quiet" "--profile a --device 0" "word" \
-  "--device sm_90 --require-gpu" "--require-gpu --device=sm_90 --json x.json"; do
+  "--json a.json --json b.json" "--device 0 --device=1" "--device sm_90 --require-gpu" "--require-gpu --device=sm_90 --json x.json"; do
   # shellcheck disable=SC2086 # several words on purpose
   expect 2 $wrong; silent out; says err "hint:"
 done
@@ -69,7 +69,7 @@ else
   says err "GPUCHAR_E_NO_NVRTC"
   echo "(no NVRTC: kernels were not compiled)"
 fi
-expect 1 --profile missing.json; says err "GPUCHAR_E_IO"
+expect 1 --profile missing.json; says err "GPUCHAR_E_IO"; says err "hint:"
 echo '{"schema": 1, "type": "gpuchar_profile"' >broken.json
 expect 1 --profile broken.json; says err "GPUCHAR_E_FORMAT"
 

@@ -122,6 +122,7 @@ static void refuse(gpuchar_session *session, const occupancy_options *options, g
     if (status != wanted || !strstr(gpuchar_last_error()->message, field)) {
         fail_msg("%s: %d \"%s\", not %d", field, status, gpuchar_last_error()->message, wanted);
     }
+    if (!gpuchar_last_error()->hint[0]) fail_msg("no hint: %s", gpuchar_last_error()->message);
     expect_empty(&result, sizeof result);
 }
 

@@ -54,6 +54,7 @@ static void test_subset(void **state) {
     assert_null(find_infinite(gpuchar_schema_get("gpuchar_divergence_sweep_result"), &result, &seen));
     gpuchar_divergence_sweep_result_free(&result);
     options.ways_count = 1;
+    options.ways[1] = 0;
     assert_int_equal(run_sweep(session, &options, &result), GPUCHAR_OK);
     assert_int_equal(result.slope.points, 0);
     assert_int_equal(result.points[0].known, GPUCHAR_DIVERGENCE_POINT_RATIO);
