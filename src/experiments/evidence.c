@@ -122,7 +122,9 @@ const char *gc_evidence_unmet(const gpuchar_evidence *evidence, uint32_t counter
 static void text_proof(const gpuchar_evidence *evidence, gc_text *text) {
     char mnemonic[sizeof evidence->mnemonic];
     if (!(evidence->flags & GPUCHAR_FLAG_PROVED)) {
-        gc_text_add(text, "machine code: not proved (%s)\n", gpuchar_status_text(evidence->proof_status));
+        const bool told = evidence->proof_status != GPUCHAR_OK;
+        gc_text_add(text, "machine code: not proved (%s)\n",
+                    told ? gpuchar_status_text(evidence->proof_status) : "why is not known");
         return;
     }
     gc_text_add(text, "machine code: proved for sm_%u", evidence->arch);

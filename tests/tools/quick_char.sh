@@ -106,11 +106,11 @@ says_not err "no GPU to measure"; says_not out "Recorded"
 # ---- what a document says never reaches the terminal as a command to it
 esc='\u001b[31m' # and U+009b, which begins one in UTF-8
 cat >hostile.json <<END
-{"schema": 1, "type": "gpuchar_profile", "device": {"name": "N${esc}\u009b1m", "uuid": "U${esc}", "driver_name": "D$esc",
+{"schema": 1, "type": "gpuchar_profile", "device": {"name": "N${esc}\u009b1m\u202e\u2066", "uuid": "U${esc}", "driver_name": "D$esc",
  "power_limit_watts": 1e300, "known": 4294967295}, "results": {}}
 END
 "$program" --profile hostile.json >out 2>err </dev/null || true
-says out "N?[31m?1m"; says out "U?[31m"; says out "driver D?[31m"; says out "power limit 1e+300 W"
+says out "N?[31m?1m??"; says out "U?[31m"; says out "driver D?[31m"; says out "power limit 1e+300 W"
 printf '{"schema": 1, "type": "%s", "device": {}, "results": {}}' "T$esc" >hostile.json
 expect 1 --profile hostile.json; says err "T?[31m"
 for file in out err; do ! LC_ALL=C grep -q $'[\x01-\x08\x0b-\x1f\x7f]' $file || complain "control characters in $file"; done
