@@ -11,8 +11,10 @@
 #define GC_WARM_BATCHES_MAX 100
 /* The same between any two thirds of the timed launches; each takes longer than a batch. */
 #define GC_DRIFT_RELATIVE 0.003
-/* A GPU throttles when it works: NVML is asked while launches are queued, so often and so many times at most. */
+/* A GPU throttles when it works: NVML is asked while launches are queued, so often and so many times at most, and less
+ * often where it is slow to answer. */
 #define GC_WATCH_NS UINT64_C(10000000)
+#define GC_WATCH_COSTS 100
 #define GC_WATCHES_MAX 32
 /* No GPU clock is outside of these bounds; a sample that says so is broken. */
 #define GC_CLOCK_MIN_HZ 50e6
@@ -67,8 +69,8 @@ typedef struct gc_stream_clock {
     gc_chunk chunks[2];
     unsigned next;
     double device_ns;
-    double launch_ns; /* of one launch in the chunk that ended last; 0: not known yet */
-    uint64_t watched_ns;
+    double launch_ns;  /* of one launch in the chunk that ended last; 0: not known yet */
+    uint64_t watch_ns; /* not asked again before */
     uint32_t watches;
 } gc_stream_clock;
 
@@ -217,11 +219,12 @@ static void ask_throttle(gpuchar_session *session, gc_timing *timing) {
 
 /* Right after a chunk was queued: the answer takes less time than the device's work, which hides it. */
 static void watch_throttle(gc_stream_clock *clock, gc_timing *timing) {
-    uint64_t now = gc_now_ns();
-    if (clock->watches == GC_WATCHES_MAX || (clock->watches && now - clock->watched_ns < GC_WATCH_NS)) return;
-    clock->watches++;
-    clock->watched_ns = now;
+    const uint64_t begin = gc_now_ns();
+    if (clock->watches == GC_WATCHES_MAX || begin < clock->watch_ns) return;
     ask_throttle(clock->session, timing);
+    const uint64_t end = gc_now_ns(), pause = GC_WATCH_COSTS * (end - begin);
+    clock->watch_ns = end + (pause > GC_WATCH_NS ? pause : GC_WATCH_NS);
+    clock->watches++;
 }
 
 static gpuchar_status time_points(gc_stream_clock *clock, const gc_point *points, size_t count, uint32_t launches,

@@ -20,6 +20,7 @@ static double slow[SLOTS];      /* of each slot's clock, taken away */
 static unsigned asked;          /* how often NVML was */
 static bool answers = true;     /* whether NVML does */
 static uint32_t throttles_from; /* launches in the queue that make the GPU throttle; 0: it never does */
+static CUresult launched;       /* what a launch returns */
 static float chunk_ms;          /* device time between any two events */
 
 /* ---- a device that takes a millisecond for a launch, at 1 GHz less what is planted ---- */
@@ -35,7 +36,7 @@ static CUresult launch_kernel(CUfunction function, unsigned a, unsigned b, unsig
         for (uint32_t i = SLOTS; i < SLOTS + GC_WARM_SLOTS; ++i) device[i] = device[slot];
     }
     ++queued;
-    return CUDA_SUCCESS;
+    return launched;
 }
 
 static CUresult event_create(CUevent *event, unsigned flags) {
@@ -111,6 +112,7 @@ static int reset(void **state) {
     answers = true;
     throttles_from = 0;
     chunk_ms = 1;
+    launched = CUDA_SUCCESS;
     return 0;
 }
 
@@ -152,6 +154,16 @@ static void test_asked_seldom(void **state) {
     assert_true(asked <= most);
 }
 
+/* What the driver refuses without a word of its own is still told what to do about. */
+static void test_refused(void **state) {
+    (void)state;
+    gc_sample samples[SLOTS];
+    gc_timing timing;
+    launched = CUDA_ERROR_INVALID_IMAGE;
+    assert_int_equal(measure(&timing, samples), GPUCHAR_E_CUDA);
+    assert_true(gpuchar_last_error()->hint[0]);
+}
+
 /* ---- clocks ---- */
 
 static bool steady_with(size_t from, size_t to) {
@@ -177,6 +189,7 @@ int main(void) {
         cmocka_unit_test_setup(test_throttles_at_work, reset),
         cmocka_unit_test_setup(test_no_answer, reset),
         cmocka_unit_test_setup(test_asked_seldom, reset),
+        cmocka_unit_test_setup(test_refused, reset),
         cmocka_unit_test_setup(test_drift, reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
