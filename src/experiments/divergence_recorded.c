@@ -20,6 +20,7 @@ static const char *find_wrong_point(const gpuchar_divergence_sweep_result *recor
                                     const gpuchar_divergence_point *point) {
     if (point->ways < 1 || point->ways > 32) return "points[].ways";
     if (!gc_is_summary(&point->cycles) || !gc_are_cycles(point->cycles.median)) return "points[].cycles";
+    if (point->cycles.samples && point->cycles.samples != recorded->launches) return "points[].cycles.samples";
     if (!gc_is_of_line(point->predicted_cycles)) return "points[].predicted_cycles";
     if (!gc_are_threads(point->efficiency)) return "points[].efficiency";
     if (!gc_are_threads(point->efficiency_kernel)) return "points[].efficiency_kernel";

@@ -46,6 +46,7 @@ static void test_impossible_numbers(void **state) {
     WRONG(body, 0, "body")
     WRONG(iterations, 0, "iterations")
     WRONG(launches, 0, "launches")
+    WRONG(launches, 4000000000u, "points[].cycles.samples")
     WRONG(points[1].ways, 0, "points[].ways")
     WRONG(points[1].ways, 33, "points[].ways")
     WRONG(points[1].cycles.median, -1, "points[].cycles")
