@@ -296,13 +296,14 @@ static void run_without_gpu(run *r) {
 
 /*
  * No driver, none that works, or none that shows a GPU. Everything else (a wrong device string, a GPU that is held by
- * others or lost) is an error of its own. A driver that is there and does not start fails in its first two calls.
+ * others or lost, another library that is not what it should be) is an error of its own. A driver that is there and does not start fails in its first two calls.
  */
 static bool means_no_gpu(gpuchar_status status) {
-    const char *call = gpuchar_last_error()->call;
-    bool starting = strcmp(call, "cuInit") == 0 || strcmp(call, "cuDriverGetVersion") == 0;
+    const gpuchar_error *error = gpuchar_last_error();
+    bool starting = strcmp(error->call, "cuInit") == 0 || strcmp(error->call, "cuDriverGetVersion") == 0;
     return status == GPUCHAR_E_NO_DRIVER || status == GPUCHAR_E_NO_DEVICE || status == GPUCHAR_E_DRIVER_TOO_OLD ||
-           status == GPUCHAR_E_SYMBOL_MISSING || (status == GPUCHAR_E_CUDA && starting);
+           (status == GPUCHAR_E_SYMBOL_MISSING && error->domain == GPUCHAR_DOMAIN_CUDA) ||
+           (status == GPUCHAR_E_CUDA && starting);
 }
 
 static void run_live(run *r) {

@@ -10,7 +10,8 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 deps=$top/.deps
 log=$top/build/$tool.log
 
-say() { printf '%s: %s\n' "$tool" "$*"; }
+# Their own words go to stderr: standard output belongs to the program, whose document may go there.
+say() { printf '%s: %s\n' "$tool" "$*" >&2; }
 die() { printf '%s: %s\n' "$tool" "$*" >&2; exit 1; }
 have() { command -v "$1" >/dev/null 2>&1; }
 

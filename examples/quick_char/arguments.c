@@ -31,11 +31,11 @@ static void end_with_usage(const char *what, const char *word) {
 
 static bool take_value(int count, char **words, int *at, const char *name, const char **value) {
     size_t length = strlen(name);
-    if (strncmp(words[*at], name, length) != 0) return false;
-    if (words[*at][length] == '=') {
+    char after = strncmp(words[*at], name, length) == 0 ? words[*at][length] : ' ';
+    if (after != '=' && after != '\0') return false;
+    if (*value) end_with_usage("given twice: ", name);
+    if (after == '=') {
         *value = words[*at] + length + 1;
-    } else if (words[*at][length] != '\0') {
-        return false;
     } else if (*at + 1 < count) {
         *value = words[++*at];
     } else {

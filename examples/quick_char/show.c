@@ -6,13 +6,41 @@
 
 static bool bar_drawn;
 
-/* Names of devices and files come from anywhere, and a terminal obeys control characters: ASCII's, and those of two
- * bytes in UTF-8 (0xc2, then 0x80 to 0x9f). */
+/*
+ * Names of devices and files come from anywhere. A terminal obeys control characters, and Unicode's marks of direction
+ * and other invisible ones make text look other than it is. In UTF-8 they differ from their neighbours in the last byte.
+ */
+static size_t command_bytes(const char *at) {
+    static const struct {
+        char before[4];
+        unsigned char first, last;
+    } commands[] = {{"", 0x01, 0x1f},
+                    {"", 0x7f, 0x7f},
+                    {"\xc2", 0x80, 0x9f},
+                    {"\xc2", 0xad, 0xad},
+                    {"\xd8", 0x9c, 0x9c},
+                    {"\xe1\xa0", 0x8e, 0x8e},
+                    {"\xe2\x80", 0x8b, 0x8f},
+                    {"\xe2\x80", 0xa8, 0xae},
+                    {"\xe2\x81", 0xa0, 0xaf},
+                    {"\xef\xbb", 0xbf, 0xbf},
+                    {"\xef\xbf", 0xb9, 0xbb},
+                    {"\xf3\xa0\x80", 0x80, 0xbf},
+                    {"\xf3\xa0\x81", 0x80, 0xbf}};
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; ++i) {
+        size_t before = strlen(commands[i].before);
+        if (strncmp(at, commands[i].before, before) != 0) continue;
+        unsigned char last = (unsigned char)at[before];
+        if (last >= commands[i].first && last <= commands[i].last) return before + 1;
+    }
+    return 0;
+}
+
 void put_text(FILE *to, const char *text) {
-    for (const unsigned char *at = (const unsigned char *)text; *at; ++at) {
-        bool wide = at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0;
-        putc(wide || *at < 0x20 || *at == 0x7f ? '?' : *at, to);
-        at += wide;
+    while (*text) {
+        size_t command = command_bytes(text);
+        putc(command ? '?' : *text, to);
+        text += command ? command : 1;
     }
 }
 

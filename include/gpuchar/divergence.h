@@ -125,7 +125,9 @@ GPUCHAR_API void gpuchar_divergence_sweep_result_free(gpuchar_divergence_sweep_r
  * fits T(k) = s k + c. A part of a recorded sweep is answered with numbers of that part only: what was of the whole call
  * (sm_clock_hz, launches_ns, counters_ns, call_ns, device_memory_bytes) is unknown there, 0. One kernel with 32 paths and a lane map given at run time serves every k. Source: "Characterizing
  * Warp Divergence from Pascal to Blackwell", sections III and IV. Since 0.1.
- * GPUCHAR_CAVEAT: not proved, unstable, throttled or compile-only (evidence.flags, evidence.proof_status).
+ * GPUCHAR_FLAG_OFF_LAW: a T(k) more than 2 % off k times path_mean_cycles, paths more than 2 % apart (flatness), or an r2 of
+ * the fit below 0.9995.
+ * GPUCHAR_CAVEAT: not proved, unstable, throttled, off the law or compile-only (evidence.flags, evidence.proof_status).
  * Options that contradict each other, so that one of them would be ignored, are E_INVALID_ARGUMENT.
  * Errors: E_INVALID_ARGUMENT, E_STRUCT_SIZE, E_LIMIT, E_BUSY, E_CANCELLED, E_NOT_PROVED (required, or the paths are not
  * what they should be), counters required: those of gpuchar_counters_read; those of gpuchar_compile; E_CUDA,

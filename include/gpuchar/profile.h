@@ -28,8 +28,9 @@ GPUCHAR_API gpuchar_status gpuchar_profile_load(const char *path, gpuchar_profil
 GPUCHAR_API void gpuchar_profile_free(gpuchar_profile *profile);
 
 /*
- * Adds a result (copied) of an experiment, by the experiment's name.
- * Errors: E_INVALID_ARGUMENT (no such experiment), E_STRUCT_SIZE, E_OUT_OF_MEMORY.
+ * Adds a result (copied) of an experiment, by the experiment's name. What gpuchar_profile_load would refuse is refused here.
+ * Errors: E_INVALID_ARGUMENT (no such experiment; a number that no measurement on this device can give, the message names
+ * the field), E_STRUCT_SIZE, E_FORMAT, E_OUT_OF_MEMORY.
  */
 GPUCHAR_API gpuchar_status gpuchar_profile_add(gpuchar_profile *profile, const char *experiment, const void *result);
 /* Free text kept in the document, such as the command line that made it. */

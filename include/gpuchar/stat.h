@@ -36,13 +36,16 @@ typedef struct gpuchar_stat {
     uint32_t flags;    /* GPUCHAR_FLAG_UNSTABLE */
 } gpuchar_stat;
 
+/* A fit through fewer points has no interval: a line meets any two points, which says nothing about its error. */
+#define GPUCHAR_FIT_INTERVAL_POINTS 3
+
 /* One fitted parameter of a line or law. */
 typedef struct gpuchar_fit {
     double value;
-    double ci95_low; /* 95 % confidence interval by Student's t */
-    double ci95_high;
-    double r2;       /* coefficient of determination of the whole fit */
-    uint64_t points; /* 0: unknown */
+    double ci95_low;  /* 95 % confidence interval by Student's t; with points < GPUCHAR_FIT_INTERVAL_POINTS it is */
+    double ci95_high; /* unknown: both are 0 here, null in JSON */
+    double r2;        /* coefficient of determination of the whole fit */
+    uint64_t points;  /* 0: unknown */
 } gpuchar_fit;
 
 /* Bits of gpuchar_evidence.known. */

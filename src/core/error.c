@@ -161,6 +161,13 @@ void gc_hint(const char *format, ...) {
     memcpy(current.hint, hint, sizeof hint);
 }
 
+gpuchar_status gc_advise(gpuchar_status status, const char *hint) {
+    if (status < 0) {
+        gc_hint("%s", hint);
+    }
+    return status;
+}
+
 void gc_attach_log(const char *log) {
     char *copy = NULL;
     if (log && log[0]) {

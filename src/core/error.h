@@ -29,6 +29,8 @@ const char *gc_errno_name(int error_number);
 
 /* Adds to the failure just set. A log for which there is no memory is dropped. */
 void gc_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same in one expression with a failure: return gc_advise(gc_fail(...), "what to do"). */
+gpuchar_status gc_advise(gpuchar_status status, const char *hint);
 void gc_attach_log(const char *log);
 
 /*

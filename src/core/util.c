@@ -64,14 +64,49 @@ void gc_format_fixed(char *buffer, size_t capacity, const char *format, va_list 
     }
 }
 
-void gc_text_clean(char *text) {
-    for (unsigned char *at = (unsigned char *)text; *at; at++) {
-        if (at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0) {
-            *at++ = '?';
-            *at = '?';
-        } else if (*at < 0x20 || *at == 0x7f) {
-            *at = '?';
+/*
+ * What a terminal obeys, or what makes text look other than it is: control characters, and Unicode's marks of direction
+ * and other invisible ones. In UTF-8 they differ from their neighbours in the last byte only.
+ */
+static const struct {
+    char before[4]; /* the bytes before the last */
+    unsigned char first, last;
+} commands[] = {
+    {"", 0x01, 0x1f},             /* C0 */
+    {"", 0x7f, 0x7f},             /* DEL */
+    {"\xc2", 0x80, 0x9f},         /* C1 */
+    {"\xc2", 0xad, 0xad},         /* U+00AD */
+    {"\xd8", 0x9c, 0x9c},         /* U+061C */
+    {"\xe1\xa0", 0x8e, 0x8e},     /* U+180E */
+    {"\xe2\x80", 0x8b, 0x8f},     /* U+200B to U+200F */
+    {"\xe2\x80", 0xa8, 0xae},     /* U+2028 to U+202E */
+    {"\xe2\x81", 0xa0, 0xaf},     /* U+2060 to U+206F */
+    {"\xef\xbb", 0xbf, 0xbf},     /* U+FEFF */
+    {"\xef\xbf", 0xb9, 0xbb},     /* U+FFF9 to U+FFFB */
+    {"\xf3\xa0\x80", 0x80, 0xbf}, /* U+E0000 to U+E003F */
+    {"\xf3\xa0\x81", 0x80, 0xbf}, /* U+E0040 to U+E007F */
+};
+
+/* The bytes of the command that begins here; 0: none does. */
+static size_t command_bytes(const char *at) {
+    for (size_t i = 0; i < GC_COUNT(commands); i++) {
+        size_t before = strlen(commands[i].before);
+        if (strncmp(at, commands[i].before, before) != 0) {
+            continue;
         }
+        unsigned char last = (unsigned char)at[before];
+        if (last >= commands[i].first && last <= commands[i].last) {
+            return before + 1;
+        }
+    }
+    return 0;
+}
+
+void gc_text_clean(char *text) {
+    for (char *at = text; *at;) {
+        size_t bytes = command_bytes(at);
+        memset(at, '?', bytes);
+        at += bytes ? bytes : 1;
     }
 }
 

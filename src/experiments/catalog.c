@@ -36,7 +36,9 @@ gpuchar_status gpuchar_experiment_preset(const char *name, uint32_t preset, void
     if (status != GPUCHAR_OK) return status;
     status = gc_result_check(options, experiment->options_min_size, experiment->about.options_struct);
     if (status != GPUCHAR_OK) return status;
-    if (preset > GPUCHAR_PRESET_FULL) return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "no preset %u", preset);
+    if (preset > GPUCHAR_PRESET_FULL)
+        return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "no preset %u", preset),
+                         "the presets are GPUCHAR_PRESET_QUICK and GPUCHAR_PRESET_FULL");
     void *known = calloc(1, experiment->about.options_size_bytes);
     if (!known) return gc_fail_memory(experiment->about.options_size_bytes);
     gc_struct_init(known, experiment->about.options_size_bytes);
@@ -62,7 +64,9 @@ gpuchar_status gpuchar_experiment_text(const char *name, const void *result, cha
     gc_text made = {0};
     gpuchar_status status = find_or_fail(name, &experiment);
     if (status != GPUCHAR_OK) return status;
-    if (!result || !text) return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "result or text is NULL");
+    if (!result || !text)
+        return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "result or text is NULL"),
+                         "pass a filled result and the address of a char pointer");
     *text = NULL;
     /* An older caller's struct is shorter than the one the writer reads. */
     void *known = calloc(1, experiment->about.result_size_bytes);

@@ -48,7 +48,9 @@ static gpuchar_status check_warps(const gpuchar_divergence_occupancy_options *op
     for (uint32_t i = 0; i < options->warps_count && status == GPUCHAR_OK; ++i) {
         const uint32_t warps = options->warps[i];
         if (warps >= 1 && warps <= 256 && (warps < BLOCK_WARPS || warps % BLOCK_WARPS == 0)) continue;
-        status = gc_fail(GPUCHAR_E_LIMIT, "warps[%u] is %u; it can be 1, 2, 3 or a multiple of 4 up to 256", i, warps);
+        status = gc_advise(
+            gc_fail(GPUCHAR_E_LIMIT, "warps[%u] is %u; it can be 1, 2, 3 or a multiple of 4 up to 256", i, warps),
+            "blocks are of four warps; fewer than four are one block");
     }
     return status;
 }
@@ -57,12 +59,11 @@ static gpuchar_status check_bodies(const gpuchar_divergence_occupancy_options *o
     gpuchar_status status = gc_option_count("bodies", options->bodies, options->bodies_count, BODIES_MAX);
     for (uint32_t i = 0; i < options->bodies_count && status == GPUCHAR_OK; ++i) {
         const uint32_t body = options->bodies[i];
-        if (body != 64 && body != 128 && body != 256 && body != 512) {
-            return gc_fail(GPUCHAR_E_LIMIT, "bodies[%u] is %u; it can be 64, 128, 256 or 512", i, body);
-        }
-        for (uint32_t j = 0; j < i; ++j) {
+        status = gc_option_body("bodies", i, body);
+        for (uint32_t j = 0; j < i && status == GPUCHAR_OK; ++j) {
             if (options->bodies[j] != body) continue;
-            return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "bodies[%u] and bodies[%u] are both %u", j, i, body);
+            return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "bodies[%u] and bodies[%u] are both %u", j, i, body),
+                             "name each body once");
         }
     }
     return status;
@@ -70,7 +71,9 @@ static gpuchar_status check_bodies(const gpuchar_divergence_occupancy_options *o
 
 static gpuchar_status resolve(void *raw) {
     gpuchar_divergence_occupancy_options *options = raw;
-    if (options->reserved) return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "reserved is %u, not 0", options->reserved);
+    if (options->reserved)
+        return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "reserved is %u, not 0", options->reserved),
+                         "make the struct with its INIT and leave `reserved` alone");
     gpuchar_status status = gc_option_demands(options->counters, options->require);
     if (status == GPUCHAR_OK) status = check_warps(options);
     if (status == GPUCHAR_OK) status = check_bodies(options);
@@ -302,7 +305,8 @@ static gpuchar_status count_ranges(void *user) {
     occupancy *o = user;
     gpuchar_counters_result read = GPUCHAR_COUNTERS_RESULT_INIT;
     if (o->session->kind != GC_SESSION_LIVE) {
-        return gc_fail(GPUCHAR_E_NOT_APPLICABLE, "counters need a session on a GPU");
+        return gc_advise(gc_fail(GPUCHAR_E_NOT_APPLICABLE, "counters need a session on a GPU"),
+                         "open the session on a GPU");
     }
     gc_range_request request = {metrics, METRICS, 2 * (size_t)point_count(o), launch_range, o};
     gpuchar_status status = gc_counters_collect(o->session, &request, &read);

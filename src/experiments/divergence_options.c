@@ -16,13 +16,16 @@ static const uint32_t latencies[] = {0, 4, 4, 36, 20};
 static gpuchar_status check_given_lanes(gpuchar_divergence_sweep_options *options) {
     for (uint32_t lane = 0; lane < 32; ++lane) {
         if (options->lanes[lane] > 31) {
-            return gc_fail(GPUCHAR_E_LIMIT, "lanes[%u] is path %u; there are paths 0 to 31", lane,
-                           options->lanes[lane]);
+            gc_fail(GPUCHAR_E_LIMIT, "lanes[%u] is path %u; there are paths 0 to 31", lane, options->lanes[lane]);
+            gc_hint("give each lane the number of its path, counted from 0");
+            return GPUCHAR_E_LIMIT;
         }
     }
     uint32_t given = gc_divergence_given_ways(options->lanes);
     if (options->ways_count > 1 || (options->ways_count == 1 && options->ways[0] != given)) {
-        return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "the given lanes take %u paths: leave `ways` empty", given);
+        gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "the given lanes take %u paths: leave `ways` empty", given);
+        gc_hint("set ways_count and `ways` to 0; the lanes tell the number of paths");
+        return GPUCHAR_E_INVALID_ARGUMENT;
     }
     options->ways[0] = given;
     options->ways_count = 1;
@@ -40,31 +43,22 @@ static gpuchar_status check_no_lanes(const gpuchar_divergence_sweep_options *opt
     return GPUCHAR_OK;
 }
 
-static gpuchar_status check_no_ways(const gpuchar_divergence_sweep_options *options) {
-    for (uint32_t i = 0; i < 32; ++i) {
-        if (options->ways[i] == 0) continue;
-        gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "ways[%u] is %u, but ways_count is 0", i, options->ways[i]);
-        gc_hint("set ways_count to the number of entries, or leave `ways` at zero for the default ones");
-        return GPUCHAR_E_INVALID_ARGUMENT;
-    }
-    return GPUCHAR_OK;
-}
-
 static gpuchar_status resolve_ways(gpuchar_divergence_sweep_options *options) {
     static const uint32_t powers[] = {1, 2, 4, 8, 16, 32};
-    gpuchar_status status = options->ways_count == 0 ? check_no_ways(options) : GPUCHAR_OK;
+    gpuchar_status status = gc_option_count("ways", options->ways, options->ways_count, 32);
     if (status == GPUCHAR_OK) {
         status = options->lane_map == GPUCHAR_LANES_GIVEN ? check_given_lanes(options) : check_no_lanes(options);
     }
     if (status != GPUCHAR_OK) return status;
-    if (options->ways_count > 32) return gc_fail(GPUCHAR_E_LIMIT, "ways_count is %u; at most 32", options->ways_count);
     if (options->ways_count == 0) {
         memcpy(options->ways, powers, sizeof powers);
         options->ways_count = GC_COUNT(powers);
     }
     for (uint32_t i = 0; i < options->ways_count; ++i) {
         if (options->ways[i] < 1 || options->ways[i] > 32) {
-            return gc_fail(GPUCHAR_E_LIMIT, "ways[%u] is %u; a warp splits into 1 to 32 paths", i, options->ways[i]);
+            gc_fail(GPUCHAR_E_LIMIT, "ways[%u] is %u; a warp splits into 1 to 32 paths", i, options->ways[i]);
+            gc_hint("a warp has 32 lanes: give each of the ways_count entries 1 to 32, or leave both at 0");
+            return GPUCHAR_E_LIMIT;
         }
     }
     return GPUCHAR_OK;
@@ -85,9 +79,8 @@ gpuchar_status gc_divergence_resolve(void *raw) {
     if (options->body == 0) options->body = 128;
     if (options->launches == 0) options->launches = 201;
     if (options->seed == 0) options->seed = 1;
-    if (options->body != 64 && options->body != 128 && options->body != 256 && options->body != 512) {
-        return gc_fail(GPUCHAR_E_LIMIT, "body is %u; it can be 64, 128, 256 or 512", options->body);
-    }
+    status = gc_option_body("body", GC_OPTION_ALONE, options->body);
+    if (status != GPUCHAR_OK) return status;
     if (options->iterations == 0) {
         options->iterations = TARGET_PATH_CYCLES / (options->body * latencies[options->kind]);
         if (options->iterations < 4) options->iterations = 4;

@@ -9,9 +9,22 @@
 
 /* ---- whether a recording can be true: a file may say anything ---- */
 
-static const char *find_wrong_point(const gpuchar_divergence_point *point) {
+/* The machine code's count follows from three other numbers, and the counters are judged by it. */
+static bool is_expected(const gpuchar_divergence_sweep_result *recorded, const gpuchar_divergence_point *point) {
+    if (!(point->known & GPUCHAR_DIVERGENCE_POINT_EXPECTED)) return true;
+    return (recorded->known & GPUCHAR_DIVERGENCE_DECODED) &&
+           point->expected_count == (uint64_t)point->ways * recorded->iterations * recorded->loop_instructions;
+}
+
+static const char *find_wrong_point(const gpuchar_divergence_sweep_result *recorded,
+                                    const gpuchar_divergence_point *point) {
     if (point->ways < 1 || point->ways > 32) return "points[].ways";
     if (!gc_is_summary(&point->cycles) || !gc_are_cycles(point->cycles.median)) return "points[].cycles";
+    if (point->cycles.samples && point->cycles.samples != recorded->launches) return "points[].cycles.samples";
+    if (!gc_is_of_line(point->predicted_cycles)) return "points[].predicted_cycles";
+    if (!gc_are_threads(point->efficiency)) return "points[].efficiency";
+    if (!gc_are_threads(point->efficiency_kernel)) return "points[].efficiency_kernel";
+    if (!is_expected(recorded, point)) return "points[].expected_count";
     return gc_is_amount(point->ratio) ? NULL : "points[].ratio";
 }
 
@@ -27,7 +40,12 @@ static const char *find_wrong_number(const gpuchar_divergence_sweep_result *reco
     if (!gc_is_amount(recorded->flatness)) return "flatness";
     if (!gc_is_amount(recorded->ratio_32)) return "ratio_32";
     if (!gc_is_amount(recorded->intercept_ratio)) return "intercept_ratio";
-    return gc_is_amount(recorded->evidence.sm_clock_hz) ? NULL : "evidence.sm_clock_hz";
+    if (!gc_is_fit(&recorded->slope)) return "slope";
+    if (!gc_is_fit(&recorded->intercept)) return "intercept";
+    if (!gc_is_of_line(recorded->slope_robust)) return "slope_robust";
+    if (!gc_are_threads(recorded->validation_convergent)) return "validation_convergent";
+    if (!gc_are_threads(recorded->validation_two_way)) return "validation_two_way";
+    return gc_are_threads(recorded->validation_full) ? NULL : "validation_full";
 }
 
 /* The field that no sweep can have filled so; NULL when there is none. Kinds, maps and flags of a newer library may appear. */
@@ -37,10 +55,11 @@ static const char *find_wrong(const gpuchar_divergence_sweep_result *recorded) {
     if (recorded->launches < 1) return "launches";
     if (recorded->point_count < 1 || recorded->point_count > 32) return "points";
     for (size_t i = 0; i < recorded->point_count; ++i) {
-        const char *wrong = find_wrong_point(&recorded->points[i]);
+        const char *wrong = find_wrong_point(recorded, &recorded->points[i]);
         if (wrong) return wrong;
     }
-    return find_wrong_number(recorded);
+    const char *wrong = find_wrong_number(recorded);
+    return wrong ? wrong : gc_find_wrong_evidence(&recorded->evidence);
 }
 
 /* ---- whether it answers ---- */
@@ -120,18 +139,9 @@ static bool is_part(const gpuchar_divergence_sweep_options *asked, const gpuchar
     return false;
 }
 
-/* What the whole sweep had: its fit, its clock, what its call had cost. */
+/* What the whole sweep had: its clock, what its call had cost. */
 static void forget_whole(gpuchar_divergence_sweep_result *part) {
-    const uint32_t derived = GPUCHAR_DIVERGENCE_POINT_PREDICTED | GPUCHAR_DIVERGENCE_POINT_RATIO;
-    for (size_t i = 0; i < part->point_count; ++i) {
-        part->points[i].known &= ~derived;
-        part->points[i].predicted_cycles = part->points[i].ratio = 0;
-    }
-    memset(&part->slope, 0, sizeof part->slope);
-    memset(&part->intercept, 0, sizeof part->intercept);
     memset(&part->sm_clock_hz, 0, sizeof part->sm_clock_hz);
-    part->slope_robust = part->ratio_32 = part->intercept_ratio = 0;
-    part->known &= ~(uint32_t)(GPUCHAR_DIVERGENCE_RATIO32 | GPUCHAR_DIVERGENCE_INTERCEPT);
     part->launches_ns = part->counters_ns = part->call_ns = part->device_memory_bytes = 0;
     part->evidence.sm_clock_hz = 0;
     part->evidence.known &= ~(uint32_t)GPUCHAR_EVIDENCE_CLOCK;
@@ -174,8 +184,26 @@ static void take_part(const gpuchar_divergence_sweep_result *recorded, gpuchar_d
     forget_whole(part);
     if (clock_moved(recorded)) part->evidence.flags |= GPUCHAR_FLAG_UNSTABLE;
     scale_counts(&part->evidence, most_ways(part), most_ways(recorded));
-    gc_divergence_recount(part);
-    if (part->known & GPUCHAR_DIVERGENCE_TIMED) gc_divergence_derive(part);
+}
+
+/* ---- what follows from the other numbers is worked out again: a file cannot say otherwise ---- */
+
+static void forget_derived(gpuchar_divergence_sweep_result *answer) {
+    const uint32_t derived = GPUCHAR_DIVERGENCE_POINT_PREDICTED | GPUCHAR_DIVERGENCE_POINT_RATIO;
+    for (size_t i = 0; i < answer->point_count; ++i) {
+        answer->points[i].known &= ~derived;
+        answer->points[i].predicted_cycles = answer->points[i].ratio = 0;
+    }
+    memset(&answer->slope, 0, sizeof answer->slope);
+    memset(&answer->intercept, 0, sizeof answer->intercept);
+    answer->slope_robust = answer->ratio_32 = answer->intercept_ratio = 0;
+    answer->known &= ~(uint32_t)(GPUCHAR_DIVERGENCE_RATIO32 | GPUCHAR_DIVERGENCE_INTERCEPT);
+}
+
+static void derive_again(gpuchar_divergence_sweep_result *answer) {
+    forget_derived(answer);
+    gc_divergence_recount(answer);
+    if (answer->known & GPUCHAR_DIVERGENCE_TIMED) gc_divergence_derive(answer);
 }
 
 /* ---- the answer ---- */
@@ -189,6 +217,7 @@ const char *gc_divergence_sweep_answer(const void *options, const void *recorded
     if (reason) return reason;
     if (!copy_points(asked, recorded, &made)) return gc_answer_no_memory;
     if (is_part(asked, recorded)) take_part(recorded, &made);
+    derive_again(&made);
     /* Of the answer, not of the recording: a part of a sweep can be steady where the whole is not, and the other way round. */
     reason = gc_evidence_unmet(&made.evidence, asked->counters, asked->require);
     if (reason) {

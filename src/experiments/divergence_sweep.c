@@ -273,7 +273,8 @@ static gpuchar_status count_ranges(void *user) {
     sweep *s = user;
     gpuchar_counters_result read = GPUCHAR_COUNTERS_RESULT_INIT;
     if (s->session->kind != GC_SESSION_LIVE) {
-        return gc_fail(GPUCHAR_E_NOT_APPLICABLE, "counters need a session on a GPU");
+        return gc_advise(gc_fail(GPUCHAR_E_NOT_APPLICABLE, "counters need a session on a GPU"),
+                         "open the session on a GPU");
     }
     gc_range_request request = {metrics, METRICS, 2 * (s->options->ways_count + IMAGES - 1), launch_range, s};
     gpuchar_status status = gc_counters_collect(s->session, &request, &read);

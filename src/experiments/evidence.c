@@ -30,7 +30,8 @@ gpuchar_status gc_evidence_take_proof(gpuchar_session *session, const char *kern
     evidence->flags &= ~(uint32_t)GPUCHAR_FLAG_PROVED;
     gc_log_write(gc_runtime_log(session->runtime), GPUCHAR_LOG_WARNING, "%s is not proved: %s", kernel, reason);
     if (!(require & GPUCHAR_REQUIRE_PROVED)) return GPUCHAR_OK;
-    return gc_fail(GPUCHAR_E_NOT_PROVED, "%s: %s", kernel, reason);
+    return gc_advise(gc_fail(GPUCHAR_E_NOT_PROVED, "%s: %s", kernel, reason),
+                     "without GPUCHAR_REQUIRE_PROVED the call goes on and says what is missing");
 }
 
 gpuchar_status gc_evidence_prove(gpuchar_session *session, const gc_image *image, const gc_divergence_claim *claim,
@@ -89,13 +90,20 @@ gpuchar_status gc_evidence_settle(const gpuchar_evidence *evidence, uint32_t req
                             GPUCHAR_FLAG_COMPILE_ONLY | GPUCHAR_FLAG_OFF_LAW;
     const uint32_t unsteady = GPUCHAR_FLAG_THROTTLED | GPUCHAR_FLAG_UNSTABLE | GPUCHAR_FLAG_OFF_LAW;
     bool proved = (evidence->flags & GPUCHAR_FLAG_PROVED) != 0, counted = (evidence->flags & GPUCHAR_FLAG_COUNTED) != 0;
-    if ((require & GPUCHAR_REQUIRE_PROVED) && !proved) return gc_fail(GPUCHAR_E_NOT_PROVED, "%s", reason);
+    if ((require & GPUCHAR_REQUIRE_PROVED) && !proved)
+        return gc_advise(gc_fail(GPUCHAR_E_NOT_PROVED, "%s", reason),
+                         "without GPUCHAR_REQUIRE_PROVED the result is filled and says what is missing");
     if ((require & GPUCHAR_REQUIRE_COUNTED) && !counted) {
-        if (!proved) return gc_fail(GPUCHAR_E_NOT_PROVED, "nothing to compare the counters with: %s", reason);
-        return gc_fail(GPUCHAR_E_MEASUREMENT, "the hardware counted other work than the machine code holds");
+        if (!proved)
+            return gc_advise(gc_fail(GPUCHAR_E_NOT_PROVED, "nothing to compare the counters with: %s", reason),
+                             "without GPUCHAR_REQUIRE_COUNTED the result is filled and says what is missing");
+        return gc_advise(
+            gc_fail(GPUCHAR_E_MEASUREMENT, "the hardware counted other work than the machine code holds"),
+            "another program may use the GPU; without GPUCHAR_REQUIRE_COUNTED the result shows both counts");
     }
     if ((require & GPUCHAR_REQUIRE_STABLE) && (evidence->flags & unsteady)) {
-        return gc_fail(GPUCHAR_E_MEASUREMENT, "the samples are throttled, unsteady or off the fitted law");
+        return gc_advise(gc_fail(GPUCHAR_E_MEASUREMENT, "the samples are throttled, unsteady or off the fitted law"),
+                         "repeat on an idle and cool GPU; without GPUCHAR_REQUIRE_STABLE the result says which it was");
     }
     /* Counters that were read and disagree are a doubt; counters that could not be read are none. */
     bool disagree = evidence->counters_status == GPUCHAR_OK && !counted;
@@ -114,7 +122,9 @@ const char *gc_evidence_unmet(const gpuchar_evidence *evidence, uint32_t counter
 static void text_proof(const gpuchar_evidence *evidence, gc_text *text) {
     char mnemonic[sizeof evidence->mnemonic];
     if (!(evidence->flags & GPUCHAR_FLAG_PROVED)) {
-        gc_text_add(text, "machine code: not proved (%s)\n", gpuchar_status_text(evidence->proof_status));
+        const bool told = evidence->proof_status != GPUCHAR_OK;
+        gc_text_add(text, "machine code: not proved (%s)\n",
+                    told ? gpuchar_status_text(evidence->proof_status) : "why is not known");
         return;
     }
     gc_text_add(text, "machine code: proved for sm_%u", evidence->arch);

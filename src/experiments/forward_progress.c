@@ -45,16 +45,21 @@ static gpuchar_status check_producers(gpuchar_forward_progress_options *options)
     static const uint64_t defaults[] = {10, 1000, 100000, 10000000};
     const uint32_t count = options->producer_turns_count;
     if (count > PRODUCERS_MAX) {
-        return gc_fail(GPUCHAR_E_LIMIT, "producer_turns_count is %u; at most %d", count, PRODUCERS_MAX);
+        return gc_advise(gc_fail(GPUCHAR_E_LIMIT, "producer_turns_count is %u; at most %d", count, PRODUCERS_MAX),
+                         "make several calls for more");
     }
     for (uint32_t i = 0; i < PRODUCERS_MAX; ++i) {
         const unsigned long long turns = options->producer_turns[i];
         if (i >= count && turns != 0) {
-            return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "producer_turns[%u] is %llu, but producer_turns_count is %u", i,
-                           turns, count);
+            return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT,
+                                     "producer_turns[%u] is %llu, but producer_turns_count is %u", i, turns, count),
+                             "set producer_turns_count to the number of entries, or leave `producer_turns` at zero for "
+                             "the default ones");
         }
         if (i < count && (turns < 1 || turns > UINT32_MAX)) {
-            return gc_fail(GPUCHAR_E_LIMIT, "producer_turns[%u] is %llu; it can be 1 to %u", i, turns, UINT32_MAX);
+            return gc_advise(
+                gc_fail(GPUCHAR_E_LIMIT, "producer_turns[%u] is %llu; it can be 1 to %u", i, turns, UINT32_MAX),
+                "leave `producer_turns` at zero for the default ones");
         }
     }
     if (count) return GPUCHAR_OK;
@@ -292,7 +297,8 @@ static gpuchar_status begin_result(progress *p) {
 
 static gpuchar_status no_counters(void *user) {
     (void)user;
-    return gc_fail(GPUCHAR_E_NOT_APPLICABLE, "the kernels run in another process, where nothing is counted");
+    return gc_advise(gc_fail(GPUCHAR_E_NOT_APPLICABLE, "the kernels run in another process, where nothing is counted"),
+                     "leave `counters` at 0, and GPUCHAR_REQUIRE_COUNTED out of `require`");
 }
 
 static gpuchar_status work(progress *p) {

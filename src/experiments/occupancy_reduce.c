@@ -68,6 +68,8 @@ void gc_occupancy_recount(gpuchar_divergence_occupancy_result *result) {
     gpuchar_evidence *evidence = &result->evidence;
     bool agree = (evidence->flags & GPUCHAR_FLAG_PROVED) != 0;
     evidence->flags &= ~(uint32_t)GPUCHAR_FLAG_COUNTED;
+    evidence->known &= ~(uint32_t)GPUCHAR_EVIDENCE_EXECUTED;
+    evidence->executed_count = 0;
     if (evidence->counters_status != GPUCHAR_OK || result->point_count == 0) return;
     for (size_t i = 0; i < result->point_count; ++i) {
         const gpuchar_occupancy_point *point = &result->points[i];

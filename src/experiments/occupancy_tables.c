@@ -139,18 +139,57 @@ void gc_occupancy_text(const void *raw, gc_text *text) {
 
 /* ---- recorded ---- */
 
-static const char *find_wrong(const RESULT *recorded) {
+static const char *find_wrong_point(const gpuchar_occupancy_point *point) {
+    const double rates[] = {point->penalty, point->issue_rate_one, point->issue_rate_ways};
+    if (point->warps < 1) return "points[].warps";
+    if (!gc_is_summary(&point->cycles_one) || !gc_are_cycles(point->cycles_one.median)) return "points[].cycles_one";
+    if (!gc_is_summary(&point->cycles_ways) || !gc_are_cycles(point->cycles_ways.median)) return "points[].cycles_ways";
+    for (size_t i = 0; i < GC_COUNT(rates); ++i) {
+        if (!gc_is_amount(rates[i])) return i == 0 ? "points[].penalty" : "points[].issue_rate";
+    }
+    return gc_are_threads(point->efficiency) ? NULL : "points[].efficiency";
+}
+
+static const char *find_wrong_body(const gpuchar_occupancy_body *body) {
+    if (body->body < 1) return "bodies[].body";
+    if (!gc_is_amount(body->penalty_min) || !gc_is_amount(body->penalty_max)) return "bodies[].penalty";
+    return gc_is_amount(body->flatness) ? NULL : "bodies[].flatness";
+}
+
+static const char *find_wrong_size(const RESULT *recorded) {
     if (recorded->ways < 2 || recorded->ways > 32) return "ways";
     if (recorded->turns < 1) return "turns";
     if (recorded->launches < 1) return "launches";
     if (recorded->point_count < 1 || recorded->point_count > 64) return "points";
     if (recorded->body_count < 1 || recorded->body_count > 4) return "bodies";
-    for (size_t i = 0; i < recorded->point_count; ++i) {
+    return recorded->point_count % recorded->body_count == 0 ? NULL : "points";
+}
+
+static const char *find_wrong(const RESULT *recorded) {
+    const char *wrong = find_wrong_size(recorded);
+    for (size_t i = 0; !wrong && i < recorded->body_count; ++i) wrong = find_wrong_body(&recorded->bodies[i]);
+    for (size_t i = 0; !wrong && i < recorded->point_count; ++i) {
         const gpuchar_occupancy_point *point = &recorded->points[i];
-        if (!gc_is_summary(&point->cycles_one) || !gc_is_summary(&point->cycles_ways)) return "points[].cycles";
-        if (!gc_is_amount(point->penalty)) return "points[].penalty";
+        const size_t per_body = recorded->point_count / recorded->body_count;
+        wrong = point->body == recorded->bodies[i / per_body].body ? find_wrong_point(point) : "points[].body";
     }
-    return gc_is_amount(recorded->evidence.sm_clock_hz) ? NULL : "evidence.sm_clock_hz";
+    return wrong ? wrong : gc_find_wrong_evidence(&recorded->evidence);
+}
+
+/* What follows from the other numbers is worked out again: a file cannot say otherwise. */
+static void derive_again(RESULT *answer) {
+    for (size_t i = 0; i < answer->point_count; ++i) {
+        gpuchar_occupancy_point *point = &answer->points[i];
+        point->known &= ~(uint32_t)GPUCHAR_OCCUPANCY_POINT_TIMED;
+        point->penalty = point->issue_rate_one = point->issue_rate_ways = 0;
+    }
+    for (size_t i = 0; i < answer->body_count; ++i) {
+        gpuchar_occupancy_body *body = &answer->bodies[i];
+        body->known &= ~(uint32_t)GPUCHAR_OCCUPANCY_BODY_TIMED;
+        body->penalty_min = body->penalty_max = body->flatness = 0;
+    }
+    gc_occupancy_derive(answer);
+    gc_occupancy_recount(answer);
 }
 
 /* A recording answers for all its warps and bodies, or for none. */
@@ -182,13 +221,18 @@ const char *gc_occupancy_answer(const void *options, const void *recorded_result
     if (!reason && asked->ways && asked->ways != recorded->ways) reason = "ways";
     if (!reason && asked->turns && asked->turns != recorded->turns) reason = "turns";
     if (!reason && asked->launches && asked->launches != recorded->launches) reason = "launches";
-    if (!reason) reason = gc_evidence_unmet(&recorded->evidence, asked->counters, asked->require);
     if (reason) return reason;
     made.points = copy_of(recorded->points, recorded->point_count * sizeof made.points[0]);
     made.bodies = copy_of(recorded->bodies, recorded->body_count * sizeof made.bodies[0]);
     if (!made.points || !made.bodies) {
         gc_occupancy_free(&made);
         return gc_answer_no_memory;
+    }
+    derive_again(&made);
+    reason = gc_evidence_unmet(&made.evidence, asked->counters, asked->require);
+    if (reason) {
+        gc_occupancy_free(&made);
+        return reason;
     }
     made.struct_size = answer->struct_size;
     *answer = made;

@@ -1,6 +1,7 @@
 #include <experiments/evidence.h>
 #include <experiments/experiment.h>
 #include <experiments/progress_tables.h>
+#include <experiments/untrusted.h>
 #include <schema/table.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -175,12 +176,52 @@ void gc_progress_text(const void *raw, gc_text *text) {
 
 /* ---- recorded ---- */
 
+static bool is_run(const gpuchar_progress_run *run) {
+    return run->lanes_done <= 32 && run->spins_min <= run->spins_max;
+}
+
+static bool is_code(const gpuchar_progress_code *code) {
+    const uint64_t parts = (uint64_t)code->yields + code->barriers + code->breaks + code->warpsyncs + code->sleeps;
+    return parts <= code->instructions && code->spins_first <= 1;
+}
+
+/* Lanes are served one after another: as many turns, none of them twice; or the lock failed, and nobody was. */
+static bool is_served(const gpuchar_forward_progress_result *recorded) {
+    uint32_t turns = 0, served = 0;
+    if (recorded->lock_served == 0) return true;
+    for (size_t i = 0; i < GC_COUNT(recorded->lock_turns); ++i) {
+        const uint32_t turn = recorded->lock_turns[i];
+        if (turn == 0) continue;
+        if (turn > 32 || (turns >> (turn - 1) & 1)) return false;
+        turns |= 1u << (turn - 1);
+        ++served;
+    }
+    return served == recorded->lock_served;
+}
+
+static const char *find_wrong_probe(const gpuchar_forward_progress_result *recorded) {
+    if (!is_run(&recorded->lock)) return "lock";
+    if (!is_code(&recorded->lock_code)) return "lock_code";
+    if (!is_code(&recorded->producer_code)) return "producer_code";
+    for (size_t i = 0; i < recorded->producer_count; ++i) {
+        const gpuchar_progress_producer *producer = &recorded->producers[i];
+        if (producer->turns < 1 || producer->turns > UINT32_MAX) return "producers[].turns";
+        if (!is_run(&producer->run)) return "producers[].run";
+    }
+    for (size_t i = 0; i < GC_COUNT(recorded->peers); ++i) {
+        if (!is_run(&recorded->peers[i].run)) return "peers[].run";
+        if (!is_code(&recorded->peers[i].code)) return "peers[].code";
+    }
+    return gc_find_wrong_evidence(&recorded->evidence);
+}
+
 static const char *find_wrong(const gpuchar_forward_progress_result *recorded) {
     if (recorded->spin_limit < 1) return "spin_limit";
     if (recorded->launches < 1) return "launches";
     if (recorded->limit_ms < 1) return "limit_ms";
-    if (recorded->lock_served > 32) return "lock_served";
-    return recorded->producer_count >= 1 && recorded->producer_count <= 8 ? NULL : "producers";
+    if (!is_served(recorded)) return "lock_served";
+    if (recorded->producer_count < 1 || recorded->producer_count > 8) return "producers";
+    return find_wrong_probe(recorded);
 }
 
 static const char *compare(const gpuchar_forward_progress_options *asked,

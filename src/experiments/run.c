@@ -42,7 +42,9 @@ gpuchar_status gc_experiment_run(const gc_experiment *experiment, gpuchar_sessio
     const gpuchar_experiment *about = &experiment->about;
     gpuchar_status status = gc_result_check(result, experiment->result_min_size, about->result_struct);
     if (status != GPUCHAR_OK) return status;
-    if (!session) return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "session is NULL");
+    if (!session)
+        return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "session is NULL"),
+                         "open one with gpuchar_session_open, and look at its status");
     void *known_options = calloc(1, about->options_size_bytes);
     void *known_result = calloc(1, about->result_size_bytes);
     if (!known_options || !known_result) {

@@ -23,14 +23,21 @@ void gpuchar_counters_result_free(gpuchar_counters_result *result) {
 }
 
 static gpuchar_status check(const gpuchar_counters_options *options) {
-    if (!options->launch) return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "no launch callback");
-    if (!options->metrics || options->metric_count == 0) return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "no metrics");
+    if (!options->launch)
+        return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "no launch callback"),
+                         "set `launch` to a function that launches the kernel of a range");
+    if (!options->metrics || options->metric_count == 0)
+        return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "no metrics"),
+                         "set `metrics` to the metrics' names and metric_count to their number");
     if (options->metric_count > GC_METRICS_MAX || options->range_count > GC_RANGES_MAX) {
-        return gc_fail(GPUCHAR_E_LIMIT, "%zu metrics over %zu ranges; at most %d over %d", options->metric_count,
-                       options->range_count, GC_METRICS_MAX, GC_RANGES_MAX);
+        return gc_advise(gc_fail(GPUCHAR_E_LIMIT, "%zu metrics over %zu ranges; at most %d over %d",
+                                 options->metric_count, options->range_count, GC_METRICS_MAX, GC_RANGES_MAX),
+                         "make several calls for more");
     }
     for (size_t i = 0; i < options->metric_count; ++i) {
-        if (!options->metrics[i]) return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "metric %zu is NULL", i);
+        if (!options->metrics[i])
+            return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "metric %zu is NULL", i),
+                             "metric_count counts the names in `metrics`");
     }
     return GPUCHAR_OK;
 }
@@ -50,7 +57,8 @@ static gpuchar_status launch_for_caller(void *user, size_t range) {
 static gpuchar_status read_live(gpuchar_session *session, const gpuchar_counters_options *options,
                                 gpuchar_counters_result *result) {
     if (session->kind != GC_SESSION_LIVE) {
-        return gc_fail(GPUCHAR_E_NOT_APPLICABLE, "counters need a session on a GPU");
+        return gc_advise(gc_fail(GPUCHAR_E_NOT_APPLICABLE, "counters need a session on a GPU"),
+                         "open the session on a GPU");
     }
     gc_caller caller = {options, session->stream};
     gc_range_request request = {options->metrics, options->metric_count, options->range_count, launch_for_caller,
@@ -65,7 +73,9 @@ gpuchar_status gpuchar_counters_read(gpuchar_session *session, const gpuchar_cou
     gc_scope scope;
     gpuchar_status status = gc_result_check(result, sizeof made, "gpuchar_counters_result");
     if (status != GPUCHAR_OK) return status;
-    if (!session) return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "session is NULL");
+    if (!session)
+        return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "session is NULL"),
+                         "open one with gpuchar_session_open, and look at its status");
     status = gc_options_read(options, &known, sizeof known, sizeof known, "gpuchar_counters_options");
     if (status == GPUCHAR_OK) {
         if (known.range_count == 0) known.range_count = 1;

@@ -1,5 +1,6 @@
 #include <core/error.h>
 #include <measure/timing.h>
+#include <math.h>
 #include <stats/stats.h>
 
 /* Device work queued ahead of a look at the cancel flag, and of one warm-up batch. */
@@ -8,8 +9,13 @@
 #define GC_STEADY_WINDOW 3
 #define GC_STEADY_RELATIVE 0.003
 #define GC_WARM_BATCHES_MAX 100
-/* The same between the first and the last third of the timed launches; both take longer than a batch. */
+/* The same between any two thirds of the timed launches; each takes longer than a batch. */
 #define GC_DRIFT_RELATIVE 0.003
+/* A GPU throttles when it works: NVML is asked while launches are queued, so often and so many times at most, and less
+ * often where it is slow to answer. */
+#define GC_WATCH_NS UINT64_C(10000000)
+#define GC_WATCH_COSTS 100
+#define GC_WATCHES_MAX 32
 /* No GPU clock is outside of these bounds; a sample that says so is broken. */
 #define GC_CLOCK_MIN_HZ 50e6
 #define GC_CLOCK_MAX_HZ 10e9
@@ -63,7 +69,9 @@ typedef struct gc_stream_clock {
     gc_chunk chunks[2];
     unsigned next;
     double device_ns;
-    double launch_ns; /* of one launch in the chunk that ended last; 0: not known yet */
+    double launch_ns;  /* of one launch in the chunk that ended last; 0: not known yet */
+    uint64_t watch_ns; /* not asked again before */
+    uint32_t watches;
 } gc_stream_clock;
 
 static void clock_close(gc_stream_clock *clock) {
@@ -178,31 +186,58 @@ static gpuchar_status warm_up(gc_stream_clock *clock, const gc_slots *slots, con
 
 /* ---- the timed launches ---- */
 
+/* Whether the clock of two thirds differs; thirds too short for the timer (0) say nothing. */
+static bool drifts(double a, double b) {
+    return a > 0 && b > 0 && fabs(a - b) > GC_DRIFT_RELATIVE * fmin(a, b);
+}
+
 static gpuchar_status check_samples(const gc_sample *samples, size_t count, gc_timing *timing) {
     for (size_t i = 0; i < count; ++i) {
         if (samples[i].cycles == 0 || samples[i].cycles > (UINT64_C(1) << 48)) {
-            return gc_fail(GPUCHAR_E_MEASUREMENT, "launch %zu reports %llu cycles", i,
-                           (unsigned long long)samples[i].cycles);
+            return gc_advise(gc_fail(GPUCHAR_E_MEASUREMENT, "launch %zu reports %llu cycles", i,
+                                     (unsigned long long)samples[i].cycles),
+                             "a debugger or profiler may change the kernels; repeat without it");
         }
     }
-    const double first = clock_hz(samples, count / 3), last = clock_hz(samples + (count - count / 3), count / 3);
+    const size_t third = count / 3;
+    const double first = clock_hz(samples, third), middle = clock_hz(samples + third, count - 2 * third),
+                 last = clock_hz(samples + (count - third), third);
     timing->sm_clock_hz = clock_hz(samples, count);
-    /* Thirds too short for the timer say nothing. */
-    if (first > 0 && last > 0 && (first - last > GC_DRIFT_RELATIVE * last || last - first > GC_DRIFT_RELATIVE * first))
-        timing->steady = false;
+    if (drifts(first, middle) || drifts(middle, last) || drifts(first, last)) timing->steady = false;
     if (timing->sm_clock_hz > 0 && (timing->sm_clock_hz < GC_CLOCK_MIN_HZ || timing->sm_clock_hz > GC_CLOCK_MAX_HZ)) {
-        return gc_fail(GPUCHAR_E_MEASUREMENT, "an SM clock of %.0f MHz is not possible", timing->sm_clock_hz / 1e6);
+        return gc_advise(
+            gc_fail(GPUCHAR_E_MEASUREMENT, "an SM clock of %.0f MHz is not possible", timing->sm_clock_hz / 1e6),
+            "the GPU may have been suspended or reset while measuring; repeat");
     }
     return GPUCHAR_OK;
 }
 
-static gpuchar_status time_points(gc_stream_clock *clock, const gc_point *points, size_t count, uint32_t launches) {
+/* Throttle reasons of any moment count; they are known when NVML always answered. */
+static void ask_throttle(gpuchar_session *session, gc_timing *timing) {
+    uint32_t reasons = 0;
+    timing->throttle_known = gc_session_throttle_reasons(session, &reasons) && timing->throttle_known;
+    timing->throttle_reasons |= reasons;
+}
+
+/* Right after a chunk was queued: the answer takes less time than the device's work, which hides it. */
+static void watch_throttle(gc_stream_clock *clock, gc_timing *timing) {
+    const uint64_t begin = gc_now_ns();
+    if (clock->watches == GC_WATCHES_MAX || begin < clock->watch_ns) return;
+    ask_throttle(clock->session, timing);
+    const uint64_t end = gc_now_ns(), pause = GC_WATCH_COSTS * (end - begin);
+    clock->watch_ns = end + (pause > GC_WATCH_NS ? pause : GC_WATCH_NS);
+    clock->watches++;
+}
+
+static gpuchar_status time_points(gc_stream_clock *clock, const gc_point *points, size_t count, uint32_t launches,
+                                  gc_timing *timing) {
     gpuchar_session *session = clock->session;
     for (size_t i = 0; i < count; ++i) {
         uint32_t slot = (uint32_t)i * launches;
         for (uint32_t done = 0; done < launches;) {
             uint32_t size = chunk_size(clock, launches - done);
             gpuchar_status status = chunk_run(clock, &points[i], slot + done, size);
+            watch_throttle(clock, timing);
             if (status == GPUCHAR_OK) status = gc_session_check_cancel(session);
             if (status != GPUCHAR_OK) return status;
             done += size;
@@ -216,23 +251,21 @@ gpuchar_status gc_measure(gpuchar_session *session, const gc_slots *slots, const
                           uint32_t launches, gc_timing *timing) {
     gc_stream_clock clock;
     gc_sample *samples = timing->samples;
-    uint32_t reasons = 0;
     memset(timing, 0, sizeof *timing);
     timing->samples = samples;
+    timing->throttle_known = true;
     gpuchar_status status = clock_open(session, &clock);
     if (status != GPUCHAR_OK) return status;
     status = warm_up(&clock, slots, points, count, timing);
-    timing->throttle_known = gc_session_throttle_reasons(session, &reasons);
-    timing->throttle_reasons = reasons;
-    if (status == GPUCHAR_OK) status = time_points(&clock, points, count, launches);
+    ask_throttle(session, timing);
+    if (status == GPUCHAR_OK) status = time_points(&clock, points, count, launches, timing);
     /* Whatever happened, nothing of this call may still run when its memory is given back. */
     if (status == GPUCHAR_OK) {
         status = clock_drain(&clock);
     } else {
         session->cuda->StreamSynchronize(session->stream);
     }
-    timing->throttle_known = gc_session_throttle_reasons(session, &reasons) && timing->throttle_known;
-    timing->throttle_reasons |= reasons;
+    ask_throttle(session, timing);
     timing->device_ns = (uint64_t)clock.device_ns;
     clock_close(&clock);
     if (status != GPUCHAR_OK) return status;

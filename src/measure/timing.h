@@ -51,10 +51,10 @@ typedef struct gc_timing {
     gc_sample *samples; /* [point][launch]; the caller's, count * launches of them */
     uint64_t device_ns; /* by events around the launches, warm-up included */
     uint32_t warmup_launches;
-    uint32_t throttle_reasons; /* GPUCHAR_THROTTLE_..., seen by NVML before or after */
-    bool throttle_known;       /* NVML answered, before and after */
-    bool steady;        /* the SM clock settled in the warm-up and was the same in the first and the last third */
-    double sm_clock_hz; /* all timed launches: sum of cycles / sum of nanoseconds */
+    uint32_t throttle_reasons; /* GPUCHAR_THROTTLE_..., seen by NVML before, while or after launches ran */
+    bool throttle_known;       /* NVML answered each time */
+    bool steady;               /* the SM clock settled in the warm-up and was the same in all thirds of the launches */
+    double sm_clock_hz;        /* all timed launches: sum of cycles / sum of nanoseconds */
 } gc_timing;
 
 /*

@@ -166,6 +166,7 @@ gpuchar_status gc_cuda_load(const char *path, gc_cuda *cuda) {
         .environment = "GPUCHAR_LIBCUDA",
         .sonames = sonames,
         .folders = folders,
+        .domain = GPUCHAR_DOMAIN_CUDA,
         .missing = GPUCHAR_E_NO_DRIVER,
         .hint = missing_hint(),
         .accept = accept_driver,
@@ -304,6 +305,9 @@ static void hint_call(CUresult result) {
     default:
         if (is_sticky(result)) {
             gc_hint("the context cannot be used any more: close the session and make the context anew");
+        } else {
+            gc_hint(
+                "nvidia-smi shows whether the GPU works; the kernel log (dmesg, \"NVRM: Xid\") tells what it reported");
         }
         break;
     }

@@ -88,6 +88,7 @@ gpuchar_status gc_cupti_load(const char *path, uint32_t highest_major, gc_cupti 
         .sonames = sonames,
         .wheel_folders = wheel_folders,
         .toolkit_folders = toolkit_folders,
+        .domain = GPUCHAR_DOMAIN_CUPTI,
         .missing = GPUCHAR_E_NO_CUPTI,
         .hint = "pip install nvidia-cuda-cupti, a CUDA toolkit, or name the library with GPUCHAR_LIBCUPTI",
         .accept = accept_cupti,

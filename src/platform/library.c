@@ -144,7 +144,7 @@ static gpuchar_status fail_search(search *s) {
 }
 
 gpuchar_status gc_library_open(const gc_library_spec *spec, const char *path, gc_library *library) {
-    memset(library, 0, sizeof *library);
+    *library = (gc_library){.domain = spec->domain};
     const char *origin = "the runtime's option";
     if (!path || !path[0]) {
         path = getenv(spec->environment);
@@ -218,7 +218,9 @@ gpuchar_status gc_library_symbol(const gc_library *library, const char *symbol, 
     if (*address) {
         return GPUCHAR_OK;
     }
-    gpuchar_status status = gc_fail(GPUCHAR_E_SYMBOL_MISSING, "%s has no function %s", library->path, symbol);
+    gc_native native = {.domain = library->domain};
+    gpuchar_status status =
+        gc_fail_native(GPUCHAR_E_SYMBOL_MISSING, native, "%s has no function %s", library->path, symbol);
     gc_hint("it is too old, or not the library it is taken for");
     return status;
 }

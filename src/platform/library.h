@@ -6,8 +6,9 @@
 #include <gpuchar/status.h>
 
 typedef struct gc_library {
-    void *handle;   /* never closed */
-    char path[512]; /* the real file, links resolved */
+    void *handle;    /* never closed */
+    char path[512];  /* the real file, links resolved */
+    uint32_t domain; /* GPUCHAR_DOMAIN_...: whose it is, told by its failures */
 } gc_library;
 
 /* What to look for; see library.c for the order of places. Lists end with NULL; a NULL list is empty. */
@@ -18,6 +19,7 @@ typedef struct gc_library_spec {
     const char *const *wheel_folders;   /* "nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib", relative to site-packages */
     const char *const *toolkit_folders; /* "lib64", "extras/CUPTI/lib64", "targets/x86_64-linux/lib" */
     gpuchar_status missing;             /* status when it is found nowhere */
+    uint32_t domain;                    /* GPUCHAR_DOMAIN_... */
     const char *hint;
     /*
      * NULL: any. GPUCHAR_OK, or the failure that says why this library is of no use: that of a library given by name

@@ -35,6 +35,7 @@ gpuchar_status gc_nvml_load(const char *path, gc_nvml *nvml) {
         .environment = "GPUCHAR_LIBNVML",
         .sonames = sonames,
         .folders = folders,
+        .domain = GPUCHAR_DOMAIN_NVML,
         .missing = GPUCHAR_E_NO_NVML,
         .hint =
             "libnvidia-ml.so.1 is installed with the NVIDIA driver; in a container it needs the capability utility. "

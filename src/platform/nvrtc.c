@@ -82,6 +82,7 @@ gpuchar_status gc_nvrtc_load(const char *path, uint32_t highest_major, gc_nvrtc 
         .sonames = sonames,
         .wheel_folders = wheel_folders,
         .toolkit_folders = toolkit_folders,
+        .domain = GPUCHAR_DOMAIN_NVRTC,
         .missing = GPUCHAR_E_NO_NVRTC,
         .hint = "pip install nvidia-cuda-nvrtc, a CUDA toolkit, or name the library with GPUCHAR_LIBNVRTC",
         .accept = accept_nvrtc,

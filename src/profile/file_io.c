@@ -12,8 +12,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static const char *hint_of(int reason) {
+    switch (reason) {
+    case ENOENT:
+    case ENOTDIR:
+        return "check the path: no file or folder of that name is there";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        return "this user may not do that there: take another folder or other permissions";
+    case EISDIR:
+        return "the path names a folder: add the file's name";
+    case ENOSPC:
+    case EDQUOT:
+        return "the disk is full: make room or take another folder";
+    default:
+        return "check the path and the device that it lies on";
+    }
+}
+
 static gpuchar_status fail_io(const char *call, const char *what, const char *path) {
-    return gc_fail_os(GPUCHAR_E_IO, errno, call, "cannot %s %s", what, path);
+    const int reason = errno;
+    gpuchar_status status = gc_fail_os(GPUCHAR_E_IO, reason, call, "cannot %s %s", what, path);
+    return gc_advise(status, hint_of(reason));
 }
 
 static gpuchar_status read_all(int file, const char *path, size_t limit, gc_text *text) {
@@ -30,7 +51,8 @@ static gpuchar_status read_all(int file, const char *path, size_t limit, gc_text
             return GPUCHAR_OK;
         }
         if (text->length + (size_t)got > limit) {
-            return gc_fail(GPUCHAR_E_FORMAT, "%s is larger than the limit of %zu bytes", path, limit);
+            return gc_advise(gc_fail(GPUCHAR_E_FORMAT, "%s is larger than the limit of %zu bytes", path, limit),
+                             "it is no profile of this library");
         }
         gc_text_append(text, buffer, (size_t)got);
         if (text->failed) {
@@ -39,8 +61,18 @@ static gpuchar_status read_all(int file, const char *path, size_t limit, gc_text
     }
 }
 
+static gpuchar_status check_path(const char *path) {
+    if (path[0]) {
+        return GPUCHAR_OK;
+    }
+    return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "the path is empty"), "name a file");
+}
+
 gpuchar_status gc_file_read(const char *path, size_t limit, gc_text *text) {
     *text = (gc_text){0};
+    if (check_path(path)) {
+        return GPUCHAR_E_INVALID_ARGUMENT;
+    }
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (file < 0) {
         return fail_io("open", "open", path);
@@ -122,6 +154,9 @@ static gpuchar_status replace(const char *path, const char *bytes, size_t size) 
 
 gpuchar_status gc_file_write(const char *path, const char *bytes, size_t size) {
     struct stat about;
+    if (check_path(path)) {
+        return GPUCHAR_E_INVALID_ARGUMENT;
+    }
     if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) {
         return write_through(path, bytes, size);
     }

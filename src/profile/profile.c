@@ -2,7 +2,9 @@
 #include "profile/profile_internal.h"
 
 #include "profile/file_io.h"
+#include "schema/access.h"
 #include "schema/json.h"
+#include "schema/table.h"
 
 #include <core/error.h>
 #include <gpuchar/version.h>
@@ -15,7 +17,8 @@
 static const char document_type[] = "gpuchar_profile";
 
 static gpuchar_status fail_null(const char *function) {
-    return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "%s: an argument is NULL", function);
+    return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "%s: an argument is NULL", function),
+                     "the header says which arguments may be NULL");
 }
 
 static json_t *text_value(const char *text) {
@@ -67,6 +70,66 @@ void gc_profile_result_free(const gc_experiment *experiment, void *result) {
         experiment->result_free(result);
         free(result);
     }
+}
+
+/* Whether a result can be true. */
+
+gpuchar_evidence *gc_profile_evidence(const gc_experiment *experiment, void *result) {
+    const gpuchar_schema *schema = gpuchar_schema_get(experiment->about.result_struct);
+    for (uint32_t i = 0; schema && i < schema->field_count; i++) {
+        const gpuchar_field *field = &schema->fields[i];
+        if (field->element == &gc_schema_evidence && field->flags == 0) {
+            return (gpuchar_evidence *)(void *)((char *)result + field->offset);
+        }
+    }
+    return NULL;
+}
+
+/* Machine code of another architecture did not run on this device. */
+static bool is_of_device(const gpuchar_profile *profile, const gc_experiment *experiment, void *result) {
+    const gpuchar_evidence *evidence = gc_profile_evidence(experiment, result);
+    const uint32_t own = profile->device.architecture;
+    return !evidence || !evidence->arch || !own || evidence->arch == own;
+}
+
+/*
+ * The field that no measurement on the profile's device can have filled so; NULL: none. Every sound recording answers a
+ * call without options.
+ */
+static const char *find_wrong(const gpuchar_profile *profile, const gc_experiment *experiment, void *recorded) {
+    if (!is_of_device(profile, experiment, recorded)) {
+        return "evidence.arch";
+    }
+    if (!experiment->answer) {
+        return NULL;
+    }
+    void *options = calloc(1, experiment->about.options_size_bytes);
+    void *answer = calloc(1, experiment->about.result_size_bytes);
+    const char *wrong = options && answer ? experiment->answer(options, recorded, answer) : gc_answer_no_memory;
+    gc_profile_result_free(experiment, answer);
+    free(options);
+    return wrong;
+}
+
+/* `json` is one recording, in the list at `index`; `status` is what a wrong one is here. */
+static gpuchar_status check_result(const gpuchar_profile *profile, const gc_experiment *experiment, const json_t *json,
+                                   size_t index, gpuchar_status status) {
+    void *result = NULL;
+    gpuchar_status read = gc_profile_result_read(experiment, json, &result);
+    if (read) {
+        return read;
+    }
+    const char *wrong = find_wrong(profile, experiment, result);
+    gc_profile_result_free(experiment, result);
+    if (wrong == gc_answer_no_memory) {
+        return gc_fail_memory(experiment->about.result_size_bytes);
+    }
+    if (!wrong) {
+        return GPUCHAR_OK;
+    }
+    return gc_advise(
+        gc_fail(status, "%s[%zu].%s: the value is outside of what it can be", experiment->about.name, index, wrong),
+        "results come from a call that ended with 0 or above, unchanged");
 }
 
 /* Making. */
@@ -149,6 +212,16 @@ static json_t *results_of(gpuchar_profile *profile, const char *experiment) {
     return list;
 }
 
+/* A document has null for what is not finite, and would not tell that it was there. */
+static gpuchar_status check_numbers(const gc_experiment *experiment, const gpuchar_schema *schema, const void *result) {
+    char name[128];
+    if (!gc_schema_find_infinite(schema, result, name, sizeof name)) {
+        return GPUCHAR_OK;
+    }
+    return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "%s.%s is not a finite number", experiment->about.name, name),
+                     "results come from a call that ended with 0 or above, unchanged");
+}
+
 gpuchar_status gpuchar_profile_add(gpuchar_profile *profile, const char *experiment, const void *result) {
     if (!profile || !experiment || !result) {
         return fail_null("gpuchar_profile_add");
@@ -164,10 +237,17 @@ gpuchar_status gpuchar_profile_add(gpuchar_profile *profile, const char *experim
     if (!json) {
         return gpuchar_last_error()->status;
     }
-    json_t *list = results_of(profile, experiment);
-    bool added = list && json_array_append(list, json) == 0;
+    gpuchar_status status = check_numbers(known, schema, result);
+    if (!status) {
+        const size_t index = json_array_size(gc_profile_results(profile, experiment));
+        status = check_result(profile, known, json, index, GPUCHAR_E_INVALID_ARGUMENT);
+    }
+    if (!status) {
+        json_t *list = results_of(profile, experiment);
+        status = list && json_array_append(list, json) == 0 ? GPUCHAR_OK : gc_fail_memory(schema->size);
+    }
     json_decref(json);
-    return added ? GPUCHAR_OK : gc_fail_memory(schema->size);
+    return status;
 }
 
 gpuchar_status gpuchar_profile_set_command(gpuchar_profile *profile, const char *command) {
@@ -246,36 +326,13 @@ gpuchar_status gpuchar_profile_save(const gpuchar_profile *profile, const char *
 
 /* Reading. */
 
-/* Numbers that no measurement can give. Every sound recording answers a call without options. */
-static gpuchar_status check_result(const gc_experiment *experiment, const void *recorded, size_t index) {
-    if (!experiment->answer) {
-        return GPUCHAR_OK;
-    }
-    void *options = calloc(1, experiment->about.options_size_bytes);
-    void *answer = calloc(1, experiment->about.result_size_bytes);
-    const char *wrong = options && answer ? experiment->answer(options, recorded, answer) : gc_answer_no_memory;
-    gc_profile_result_free(experiment, answer);
-    free(options);
-    if (wrong == gc_answer_no_memory) {
-        return gc_fail_memory(experiment->about.result_size_bytes);
-    }
-    return wrong ? gc_fail(GPUCHAR_E_FORMAT, "%s[%zu].%s: the value is outside of what it can be",
-                           experiment->about.name, index, wrong)
-                 : GPUCHAR_OK;
-}
-
-static gpuchar_status check_list(const char *name, const json_t *list) {
+static gpuchar_status check_list(const gpuchar_profile *profile, const char *name, const json_t *list) {
     const gc_experiment *experiment = gc_profile_experiment(name);
     if (!json_is_array(list)) {
         return gc_fail(GPUCHAR_E_FORMAT, "results.%s: an array is expected", name);
     }
     for (size_t i = 0; experiment && i < json_array_size(list); i++) {
-        void *result = NULL;
-        gpuchar_status status = gc_profile_result_read(experiment, json_array_get(list, i), &result);
-        if (!status) {
-            status = check_result(experiment, result, i);
-        }
-        gc_profile_result_free(experiment, result);
+        gpuchar_status status = check_result(profile, experiment, json_array_get(list, i), i, GPUCHAR_E_FORMAT);
         if (status) {
             return status;
         }
@@ -283,15 +340,15 @@ static gpuchar_status check_list(const char *name, const json_t *list) {
     return GPUCHAR_OK;
 }
 
-static gpuchar_status check_results(const json_t *document) {
-    json_t *results = json_object_get(document, "results");
+static gpuchar_status check_results(const gpuchar_profile *profile) {
+    json_t *results = json_object_get(profile->document, "results");
     if (!json_is_object(results)) {
         return gc_fail(GPUCHAR_E_FORMAT, "results: an object is expected");
     }
     const char *name;
     json_t *list;
     json_object_foreach(results, name, list) {
-        gpuchar_status status = check_list(name, list);
+        gpuchar_status status = check_list(profile, name, list);
         if (status) {
             return status;
         }
@@ -309,7 +366,7 @@ static gpuchar_status read_document(const gc_text *text, gpuchar_profile *profil
         status = gc_json_to_struct(json_object_get(profile->document, "device"), device_schema(), &profile->device,
                                    "device");
     }
-    return status ? status : check_results(profile->document);
+    return status ? status : check_results(profile);
 }
 
 gpuchar_status gpuchar_profile_load(const char *path, gpuchar_profile **profile) {

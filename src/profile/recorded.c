@@ -1,8 +1,6 @@
 /* Sessions that answer from a profile. */
 #include "profile/profile_internal.h"
 
-#include "schema/table.h"
-
 #include <core/error.h>
 #include <experiments/evidence.h>
 #include <gpuchar/stat.h>
@@ -11,21 +9,9 @@
 /* The profile's place among the session's attachments. */
 static const char attachment_key;
 
-/* The evidence of a result; NULL when its struct has none. */
-static gpuchar_evidence *evidence_of(const gc_experiment *experiment, void *result) {
-    const gpuchar_schema *schema = gpuchar_schema_get(experiment->about.result_struct);
-    for (uint32_t i = 0; schema && i < schema->field_count; i++) {
-        const gpuchar_field *field = &schema->fields[i];
-        if (field->element == &gc_schema_evidence && field->flags == 0) {
-            return (gpuchar_evidence *)(void *)((char *)result + field->offset);
-        }
-    }
-    return NULL;
-}
-
 /* What the measuring call had returned, by its evidence. */
 static gpuchar_status mark_recorded(const gc_experiment *experiment, void *result) {
-    gpuchar_evidence *evidence = evidence_of(experiment, result);
+    gpuchar_evidence *evidence = gc_profile_evidence(experiment, result);
     if (!evidence) {
         return GPUCHAR_OK;
     }
@@ -104,7 +90,8 @@ gpuchar_status gpuchar_session_open_recorded(gpuchar_runtime *runtime, const cha
         *session = NULL;
     }
     if (!session) {
-        return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "gpuchar_session_open_recorded: session is NULL");
+        return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "gpuchar_session_open_recorded: session is NULL"),
+                         "pass the address of a gpuchar_session pointer, which becomes the session");
     }
     gpuchar_profile *profile = NULL;
     gpuchar_session *made = NULL;

@@ -2,6 +2,8 @@
 #include "schema/access.h"
 #include "schema/table.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 size_t gc_schema_limit(const gpuchar_schema *schema, const void *object) {
@@ -84,4 +86,45 @@ size_t gc_field_elements(const gpuchar_schema *schema, const gpuchar_field *fiel
     size_t count = counter ? (size_t)gc_field_number(counter, object) : 0;
     bool inside = (field->flags & GPUCHAR_FIELD_ARRAY) != 0;
     return inside && count > field->count ? field->count : count;
+}
+
+/* One element; `name` becomes the field's, with those of the fields below it. */
+static bool is_infinite(const gpuchar_field *field, const char *element, char *name, size_t size) {
+    char below[64];
+    double value = 0;
+    if (field->type == GPUCHAR_TYPE_STRUCT && gc_schema_find_infinite(field->element, element, below, sizeof below)) {
+        snprintf(name, size, "%s.%s", field->name, below);
+        return true;
+    }
+    if (field->type == GPUCHAR_TYPE_F64) {
+        memcpy(&value, element, sizeof value);
+    }
+    if (!isfinite(value)) {
+        snprintf(name, size, "%s", field->name);
+    }
+    return !isfinite(value);
+}
+
+bool gc_schema_find_infinite(const gpuchar_schema *schema, const void *object, char *name, size_t size) {
+    const size_t limit = gc_schema_limit(schema, object);
+    for (uint32_t i = 0; i < schema->field_count; i++) {
+        const gpuchar_field *field = &schema->fields[i];
+        const char *first = (const char *)object + field->offset;
+        size_t count = 1;
+        if (!gc_field_covered(field, limit)) {
+            continue;
+        }
+        if (field->flags & (GPUCHAR_FIELD_POINTED | GPUCHAR_FIELD_ARRAY)) {
+            count = gc_field_elements(schema, field, object, limit);
+        }
+        if (field->flags & GPUCHAR_FIELD_POINTED) {
+            memcpy(&first, (const char *)object + field->offset, sizeof first);
+        }
+        for (size_t j = 0; first && j < count; j++) {
+            if (is_infinite(field, first + j * field->size, name, size)) {
+                return true;
+            }
+        }
+    }
+    return false;
 }

@@ -19,4 +19,7 @@ size_t gc_field_elements(const gpuchar_schema *schema, const gpuchar_field *fiel
 uint64_t gc_field_number(const gpuchar_field *field, const void *object);
 void gc_field_set_number(const gpuchar_field *field, void *object, uint64_t value);
 
+/* Whether a double of the struct, nested and pointed ones too, is not finite; then `name` becomes the field's ("slope.value"). */
+bool gc_schema_find_infinite(const gpuchar_schema *schema, const void *object, char *name, size_t size);
+
 #endif

@@ -24,7 +24,8 @@ const gpuchar_schema gc_schema_stat = GC_SCHEMA(gpuchar_stat, stat_fields, 0, (u
 #define FIT(member, kind, unit, doc) GC_FIELD(gpuchar_fit, member, kind, unit, doc)
 static const gpuchar_field fit_fields[] = {
     FIT(value, F64, "", "the parameter; its unit is the unit of the field that holds the fit"),
-    FIT(ci95_low, F64, "", "lower end of its 95 % confidence interval by Student's t"),
+    FIT(ci95_low, F64, "",
+        "lower end of its 95 % confidence interval by Student's t; unknown with fewer than three points"),
     FIT(ci95_high, F64, "", "upper end of it"),
     FIT(r2, F64, "1", "coefficient of determination of the whole fit"),
     FIT(points, U64, "1", "number of points fitted; 0: the fit is unknown"),

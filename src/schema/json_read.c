@@ -423,7 +423,8 @@ gpuchar_status gc_json_check_document(const json_t *json, const char *type) {
     const json_t *version = json_object_get(json, "schema");
     const json_t *name = json_object_get(json, "type");
     if (!json_is_integer(version) || json_integer_value(version) < 1 || !json_is_string(name)) {
-        return gc_fail(GPUCHAR_E_FORMAT, "not a document of libgpuchar: \"schema\" or \"type\" is missing");
+        return gc_advise(gc_fail(GPUCHAR_E_FORMAT, "not a document of libgpuchar: \"schema\" or \"type\" is missing"),
+                         "only what gpuchar_profile_save or gpuchar_json_write wrote can be read");
     }
     if (json_integer_value(version) > GPUCHAR_SCHEMA_VERSION) {
         gpuchar_status status =
@@ -433,18 +434,21 @@ gpuchar_status gc_json_check_document(const json_t *json, const char *type) {
         return status;
     }
     if (strcmp(json_string_value(name), type) != 0) {
-        return gc_fail(GPUCHAR_E_FORMAT, "the document is a %s, not a %s", json_string_value(name), type);
+        return gc_advise(gc_fail(GPUCHAR_E_FORMAT, "the document is a %s, not a %s", json_string_value(name), type),
+                         "read it with the function for its type");
     }
     return GPUCHAR_OK;
 }
 
 gpuchar_status gpuchar_json_read(const char *struct_name, const char *text, void *object) {
     if (!struct_name || !text || !object) {
-        return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "gpuchar_json_read: an argument is NULL");
+        return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "gpuchar_json_read: an argument is NULL"),
+                         "the header says which arguments may be NULL");
     }
     const gpuchar_schema *schema = gpuchar_schema_get(struct_name);
     if (!schema) {
-        return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "there is no struct %s with a table", struct_name);
+        return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "there is no struct %s with a table", struct_name),
+                         "gpuchar_schema_at lists them");
     }
     gpuchar_status status = clear_struct(schema, object);
     if (status) {

@@ -6,6 +6,7 @@
 #include "schema/json.h"
 #include "schema/table.h"
 
+#include <gpuchar/stat.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -102,10 +103,18 @@ static json_t *array_to_json(const gpuchar_field *field, const char *first, size
     return array;
 }
 
+/* The one unknown that no bit tells: the interval of a fit through too few points. */
+static bool is_missing_interval(const gpuchar_schema *schema, const gpuchar_field *field, const void *object) {
+    if (schema != &gc_schema_fit || ((const gpuchar_fit *)object)->points >= GPUCHAR_FIT_INTERVAL_POINTS) {
+        return false;
+    }
+    return field->offset == offsetof(gpuchar_fit, ci95_low) || field->offset == offsetof(gpuchar_fit, ci95_high);
+}
+
 static json_t *field_to_json(const gpuchar_schema *schema, const gpuchar_field *field, const void *object,
                              size_t limit) {
     const char *at = (const char *)object + field->offset;
-    if (!gc_field_known(field, object, limit)) {
+    if (!gc_field_known(field, object, limit) || is_missing_interval(schema, field, object)) {
         return json_null();
     }
     if (field->flags & GPUCHAR_FIELD_ARRAY) {
@@ -221,11 +230,13 @@ gpuchar_status gpuchar_json_write(const char *struct_name, const void *object, c
         *text = NULL;
     }
     if (!struct_name || !object || !text) {
-        return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "gpuchar_json_write: an argument is NULL");
+        return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "gpuchar_json_write: an argument is NULL"),
+                         "the header says which arguments may be NULL");
     }
     const gpuchar_schema *schema = gpuchar_schema_get(struct_name);
     if (!schema) {
-        return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "there is no struct %s with a table", struct_name);
+        return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "there is no struct %s with a table", struct_name),
+                         "gpuchar_schema_at lists them");
     }
     json_t *document = gc_json_document(schema->name);
     gpuchar_status status = make_document(schema, object, document);

@@ -25,8 +25,9 @@ static bool read_architecture(const char *text, uint32_t *architecture) {
 
 static gpuchar_status check_options(const gpuchar_compile_options *options, uint32_t *architecture) {
     if (!options->source || !options->architecture) {
-        return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "%s of gpuchar_compile_options is NULL",
-                       options->source ? "architecture" : "source");
+        return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "%s of gpuchar_compile_options is NULL",
+                                 options->source ? "architecture" : "source"),
+                         "make the struct with its INIT, then set source and architecture");
     }
     if (!read_architecture(options->architecture, architecture)) {
         gpuchar_status status =
@@ -35,14 +36,18 @@ static gpuchar_status check_options(const gpuchar_compile_options *options, uint
         return status;
     }
     if (options->flag_count > 0 && !options->flags) {
-        return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "flags is NULL but flag_count is %zu", options->flag_count);
+        return gc_advise(
+            gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "flags is NULL but flag_count is %zu", options->flag_count),
+            "set `flags` to an array of flag_count strings, or flag_count to 0");
     }
     if (options->flag_count > 4096) {
-        return gc_fail(GPUCHAR_E_LIMIT, "flag_count is %zu, 4096 is the most", options->flag_count);
+        return gc_advise(gc_fail(GPUCHAR_E_LIMIT, "flag_count is %zu, 4096 is the most", options->flag_count),
+                         "flag_count counts the strings in `flags`");
     }
     for (size_t i = 0; i < options->flag_count; i++) {
         if (!options->flags[i]) {
-            return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "flag %zu is NULL", i);
+            return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "flag %zu is NULL", i),
+                             "flag_count counts the strings in `flags`");
         }
     }
     return GPUCHAR_OK;

@@ -268,7 +268,8 @@ static gpuchar_status get_info(gpuchar_session *session, gpuchar_device_info *in
         *info = session->info;
         return GPUCHAR_OK;
     default:
-        return gc_fail(GPUCHAR_E_NOT_APPLICABLE, "a compile-only session has no device");
+        return gc_advise(gc_fail(GPUCHAR_E_NOT_APPLICABLE, "a compile-only session has no device"),
+                         "open the session on a GPU, or a recorded one");
     }
 }
 

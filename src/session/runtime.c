@@ -281,7 +281,8 @@ void gc_runtime_release(gpuchar_runtime *runtime) {
 
 static gpuchar_status check_options(const gpuchar_runtime_options *options) {
     if (options->reserved != 0) {
-        return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "reserved of gpuchar_runtime_options is not 0");
+        return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "reserved of gpuchar_runtime_options is not 0"),
+                         "make the struct with its INIT and leave `reserved` alone");
     }
     if (options->log_level > GPUCHAR_LOG_DEBUG) {
         gpuchar_status status = gc_fail(GPUCHAR_E_LIMIT, "log_level is %u", options->log_level);
@@ -293,7 +294,8 @@ static gpuchar_status check_options(const gpuchar_runtime_options *options) {
 
 gpuchar_status gpuchar_runtime_open(const gpuchar_runtime_options *options, gpuchar_runtime **runtime) {
     if (!runtime) {
-        return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "runtime is NULL");
+        return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "runtime is NULL"),
+                         "pass the address of a gpuchar_runtime pointer, which becomes the runtime");
     }
     *runtime = NULL;
     gpuchar_runtime_options known;
@@ -355,7 +357,8 @@ static int ascending(const void *a, const void *b) {
 gpuchar_status gpuchar_runtime_architectures(gpuchar_runtime *runtime, uint32_t *architectures, size_t capacity,
                                              size_t *count) {
     if (!count || (!architectures && capacity > 0)) {
-        return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, count ? "architectures is NULL" : "count is NULL");
+        return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT, count ? "architectures is NULL" : "count is NULL"),
+                         "pass the address of a size_t, and an array of as many numbers as `capacity` says");
     }
     *count = 0;
     const gc_nvrtc *nvrtc = NULL;

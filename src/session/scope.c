@@ -63,7 +63,8 @@ void gc_context_leave(gc_scope *scope) {
 
 static gpuchar_status fail_cancelled(gpuchar_session *session) {
     atomic_store(&session->cancel, false);
-    return gc_fail(GPUCHAR_E_CANCELLED, "cancelled by gpuchar_session_cancel");
+    return gc_advise(gc_fail(GPUCHAR_E_CANCELLED, "cancelled by gpuchar_session_cancel"),
+                     "the cancel is used up: the next call runs");
 }
 
 gpuchar_status gc_session_wait(gpuchar_session *session, gc_process_lock *lock, const char *busy, const char *hint) {
@@ -100,7 +101,8 @@ static gpuchar_status begin(gpuchar_session *session, gc_scope *scope) {
 gpuchar_status gc_session_enter(gpuchar_session *session, gc_scope *scope) {
     *scope = (gc_scope){0};
     if (!session) {
-        return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "session is NULL");
+        return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "session is NULL"),
+                         "open one with gpuchar_session_open, and look at its status");
     }
     if (session->owner != getpid()) {
         gpuchar_status status = gc_fail(GPUCHAR_E_FORKED, "the session was opened before this process was forked");

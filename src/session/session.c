@@ -28,7 +28,8 @@ gpuchar_status gc_session_new(gpuchar_runtime *runtime, gc_session_kind kind, gp
 
 static gpuchar_status open_compile_only(gpuchar_session *session, uint32_t architecture, void *context) {
     if (context) {
-        return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "a compile-only session takes no CUDA context");
+        return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "a compile-only session takes no CUDA context"),
+                         "leave `context` NULL, or name a GPU as the device");
     }
     const gc_nvrtc *nvrtc = NULL;
     gpuchar_status status = gc_runtime_nvrtc(session->runtime, &nvrtc);
@@ -46,7 +47,9 @@ static gpuchar_status check_context_device(gpuchar_session *session) {
     CUdevice device;
     gpuchar_status status = gc_cuda_check(session->cuda, session->cuda->CtxGetDevice(&device), "cuCtxGetDevice");
     if (!status && device != session->device) {
-        status = gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "the context belongs to another device than the session");
+        status =
+            gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "the context belongs to another device than the session"),
+                      "open the session on the context's own device");
         gc_hint("name the device that the context was made on");
     }
     return status;
@@ -146,7 +149,8 @@ static gpuchar_status open_live(gpuchar_session *session, const gc_device_name *
 gpuchar_status gpuchar_session_open(gpuchar_runtime *runtime, const char *device,
                                     const gpuchar_session_options *options, gpuchar_session **session) {
     if (!session) {
-        return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "session is NULL");
+        return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "session is NULL"),
+                         "pass the address of a gpuchar_session pointer, which becomes the session");
     }
     *session = NULL;
     gpuchar_session_options known;

@@ -54,11 +54,13 @@ static double residual_squares(const double *x, const double *y, size_t count, g
     return gc_dd_round(squares);
 }
 
+/* A line meets its two points whatever they are worth: there is nothing to judge an interval by. */
 static gpuchar_fit make_fit(double value, double half_width, double r2, size_t count) {
+    const bool judged = count >= GPUCHAR_FIT_INTERVAL_POINTS;
     return (gpuchar_fit){
         .value = value,
-        .ci95_low = value - half_width,
-        .ci95_high = value + half_width,
+        .ci95_low = judged ? value - half_width : 0,
+        .ci95_high = judged ? value + half_width : 0,
         .r2 = r2,
         .points = count,
     };

@@ -19,6 +19,10 @@ case $rc in
   *) complain "first ended with $rc: $out" ;;
 esac
 
+# ---- the scripts' own words leave standard output to the program, whose document may go there
+words=$(tool=demo need=build install=0 bash -c '. "$1/scripts/common.sh"; say words 2>/dev/null' - "$source")
+[ -z "$words" ] || complain "scripts/common.sh writes to standard output: $words"
+
 # ---- links lead somewhere
 links=0
 while IFS=: read -r file target; do

@@ -87,7 +87,7 @@ static inline gpuchar_status run_sweep(gpuchar_session *session, const sweep_opt
     return status;
 }
 
-/* The status, and for a failure its detail, with both texts in the message or the hint. */
+/* The status, and for a failure its detail, with a hint, and with both texts in the message or the hint. */
 static inline void expect_failure(gpuchar_status status, gpuchar_status wanted, const char *first, const char *second) {
     const gpuchar_error *error = gpuchar_last_error();
     char said[2048];
@@ -96,6 +96,7 @@ static inline void expect_failure(gpuchar_status status, gpuchar_status wanted, 
         fail_msg("%s instead of %s: %s", gpuchar_status_name(status), gpuchar_status_name(wanted), said);
     }
     assert_int_equal(error->status, wanted);
+    if (wanted < 0 && !error->hint[0]) fail_msg("no hint: %s", said);
     if (!strstr(said, first) || !strstr(said, second)) fail_msg("no \"%s\" and \"%s\" in: %s", first, second, said);
 }
 

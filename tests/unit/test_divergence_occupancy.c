@@ -122,6 +122,7 @@ static void refuse(gpuchar_session *session, const occupancy_options *options, g
     if (status != wanted || !strstr(gpuchar_last_error()->message, field)) {
         fail_msg("%s: %d \"%s\", not %d", field, status, gpuchar_last_error()->message, wanted);
     }
+    if (!gpuchar_last_error()->hint[0]) fail_msg("no hint: %s", gpuchar_last_error()->message);
     expect_empty(&result, sizeof result);
 }
 
@@ -198,6 +199,45 @@ static void test_every_architecture(void **state) {
     }
 }
 
+static gpuchar_stat flat(double value) {
+    return (gpuchar_stat){.median = value,
+                          .mean = value,
+                          .min = value,
+                          .max = value,
+                          .ci95_low = value,
+                          .ci95_high = value,
+                          .samples = 11};
+}
+
+/* Numbers that no measurement can give, each in a copy of a good result. */
+static void refuse_to_add(gpuchar_session *session, const occupancy_result *good) {
+    gpuchar_profile *profile = NULL;
+    assert_int_equal(gpuchar_profile_create(session, &profile), GPUCHAR_OK);
+#define WRONG(array, member, value, field)                                                                             \
+    {                                                                                                                  \
+        const occupancy_result kept = *good;                                                                           \
+        const typeof_##array saved = kept.array[0];                                                                    \
+        kept.array[0].known = UINT32_MAX;                                                                              \
+        kept.array[0].member = value;                                                                                  \
+        assert_int_equal(gpuchar_profile_add(profile, NAME, &kept), GPUCHAR_E_INVALID_ARGUMENT);                       \
+        if (!strstr(gpuchar_last_error()->message, field)) fail_msg("%s: %s", field, gpuchar_last_error()->message);   \
+        kept.array[0] = saved;                                                                                         \
+    }
+    typedef gpuchar_occupancy_point typeof_points;
+    typedef gpuchar_occupancy_body typeof_bodies;
+    WRONG(points, efficiency, 33, "points[].efficiency")
+    WRONG(points, penalty, -1, "points[].penalty")
+    WRONG(points, issue_rate_ways, 1e300, "points[].issue_rate")
+    WRONG(points, cycles_one.mad, 1e15, "points[].cycles_one")
+    WRONG(points, cycles_ways.median, 1e-300, "points[].cycles_ways")
+    WRONG(points, body, 128, "points[].body")
+    WRONG(points, warps, 0, "points[].warps")
+    WRONG(bodies, penalty_min, -1, "bodies[].penalty")
+    WRONG(bodies, flatness, -1, "bodies[].flatness")
+#undef WRONG
+    gpuchar_profile_free(profile);
+}
+
 /* Measured elsewhere, saved, opened, asked. */
 static void test_recorded(void **state) {
     NEEDS_NVRTC();
@@ -207,12 +247,14 @@ static void test_recorded(void **state) {
     occupancy_result result = GPUCHAR_DIVERGENCE_OCCUPANCY_RESULT_INIT;
     assert_true(gpuchar_divergence_occupancy(made, NULL, &result) >= 0);
     for (size_t i = 0; i < result.point_count; ++i) {
-        result.points[i].cycles_one = (gpuchar_stat){.median = 1000, .samples = 11};
-        result.points[i].cycles_ways = (gpuchar_stat){.median = 31500, .samples = 11};
+        result.points[i].cycles_one = flat(1000);
+        result.points[i].cycles_ways = flat(31500);
     }
     gc_occupancy_derive(&result);
     result.launches_ns = 1000;
     result.evidence.flags = GPUCHAR_FLAG_PROVED;
+    refuse_to_add(made, &result);
+    result.points[5].penalty = result.bodies[0].flatness = 7; /* which the answer does not believe */
     snprintf(path, sizeof path, "%s/profile.json", folder);
     assert_int_equal(gpuchar_profile_create(made, &profile), GPUCHAR_OK);
     assert_int_equal(gpuchar_profile_add(profile, NAME, &result), GPUCHAR_OK);

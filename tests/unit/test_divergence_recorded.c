@@ -12,7 +12,7 @@
 
 static void test_defaults(void **state) {
     (void)state;
-    sweep_result wanted = new_result(), result;
+    sweep_result wanted = new_counted(), result;
     gpuchar_session *session = record_new();
     assert_int_equal(run_sweep(session, NULL, &result), GPUCHAR_OK);
     assert_int_equal(result.evidence.flags, GPUCHAR_FLAG_PROVED | GPUCHAR_FLAG_COUNTED | GPUCHAR_FLAG_RECORDED);
@@ -54,9 +54,11 @@ static void test_subset(void **state) {
     assert_null(find_infinite(gpuchar_schema_get("gpuchar_divergence_sweep_result"), &result, &seen));
     gpuchar_divergence_sweep_result_free(&result);
     options.ways_count = 1;
+    options.ways[1] = 0;
     assert_int_equal(run_sweep(session, &options, &result), GPUCHAR_OK);
     assert_int_equal(result.slope.points, 0);
-    assert_int_equal(result.points[0].known, GPUCHAR_DIVERGENCE_POINT_RATIO);
+    assert_int_equal(result.points[0].known & (GPUCHAR_DIVERGENCE_POINT_RATIO | GPUCHAR_DIVERGENCE_POINT_PREDICTED),
+                     GPUCHAR_DIVERGENCE_POINT_RATIO);
     assert_true(result.points[0].predicted_cycles == 0); /* nothing of the whole fit is left */
     gpuchar_divergence_sweep_result_free(&result);
     gpuchar_divergence_sweep_result_free(&all);
@@ -122,7 +124,7 @@ static void test_part_flags(void **state) {
     const uint32_t unsteady = GPUCHAR_FLAG_UNSTABLE | GPUCHAR_FLAG_OFF_LAW;
     const uint32_t all = GPUCHAR_REQUIRE_PROVED | GPUCHAR_REQUIRE_COUNTED | GPUCHAR_REQUIRE_STABLE;
     sweep_result whole = new_counted(), result;
-    whole.points[5].cycles.median *= 1.1;
+    stretch(&whole.points[5].cycles, 1.1);
     whole.points[5].cycles.flags = GPUCHAR_FLAG_UNSTABLE;
     whole.points[5].executed_count += 1;
     whole.evidence.flags = GPUCHAR_FLAG_PROVED | unsteady;
@@ -144,11 +146,49 @@ static void test_part_flags(void **state) {
 static void test_part_off_law(void **state) {
     (void)state;
     sweep_result whole = new_counted(), result;
-    whole.points[1].cycles.median *= 1.1;
+    stretch(&whole.points[1].cycles, 1.1);
     gpuchar_session *session = record(&whole);
     assert_int_equal(run_part(session, 2, 4, GPUCHAR_REQUIRE_STABLE, &result), GPUCHAR_E_NOT_RECORDED);
     assert_int_equal(run_part(session, 2, 4, 0, &result), GPUCHAR_CAVEAT);
     assert_true(result.evidence.flags & GPUCHAR_FLAG_OFF_LAW);
+    gpuchar_divergence_sweep_result_free(&result);
+    gpuchar_session_close(session);
+}
+
+/* What a file says of its fit and of its counters is worked out from its points. */
+static void test_derived_again(void **state) {
+    (void)state;
+    sweep_result truth = new_counted(), lying = new_counted(), result;
+    lying.slope.value = lying.slope.ci95_high = 1e9;
+    lying.intercept_ratio = lying.ratio_32 = lying.flatness = lying.points[1].ratio = 7;
+    lying.slope_robust = lying.path_mean_cycles = lying.points[1].predicted_cycles = 7;
+    for (size_t i = 0; i < POINTS; ++i) lying.points[i].executed_count = 7;
+    gpuchar_session *session = record(&lying);
+    assert_int_equal(run_sweep(session, NULL, &result), GPUCHAR_CAVEAT);
+    assert_int_equal(result.evidence.flags, GPUCHAR_FLAG_PROVED | GPUCHAR_FLAG_RECORDED);
+    assert_memory_equal(&result.slope, &truth.slope, sizeof truth.slope);
+    assert_true(result.intercept_ratio == truth.intercept_ratio && result.ratio_32 == truth.ratio_32);
+    assert_true(result.flatness == truth.flatness && result.slope_robust == truth.slope_robust);
+    assert_true(result.path_mean_cycles == truth.path_mean_cycles);
+    assert_true(result.points[1].ratio == truth.points[1].ratio);
+    assert_true(result.points[1].predicted_cycles == truth.points[1].predicted_cycles);
+    gpuchar_divergence_sweep_result_free(&result);
+    gpuchar_divergence_sweep_result_free(&truth);
+    gpuchar_session_close(session);
+}
+
+/* Points of one k have no line through them, whatever the file says. */
+static void test_no_line(void **state) {
+    (void)state;
+    sweep_result twice = new_counted(), result;
+    for (size_t i = 0; i < POINTS; ++i) {
+        twice.points[i] = twice.points[1];
+        stretch(&twice.points[i].cycles, 1 + 0.001 * (double)i);
+    }
+    gpuchar_session *session = record(&twice);
+    assert_int_equal(run_sweep(session, NULL, &result), GPUCHAR_OK);
+    assert_int_equal(result.slope.points, 0);
+    assert_int_equal(result.known & (GPUCHAR_DIVERGENCE_INTERCEPT | GPUCHAR_DIVERGENCE_RATIO32), 0);
     gpuchar_divergence_sweep_result_free(&result);
     gpuchar_session_close(session);
 }
@@ -229,6 +269,7 @@ static void test_required(void **state) {
     bare.samples = NULL;
     bare.sample_count = 0;
     bare.evidence.flags = 0;
+    bare.evidence.proof_status = GPUCHAR_E_NOT_PROVED;
     gpuchar_session *session = record(&bare);
     sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
     assert_int_equal(run_sweep(session, &options, &result), GPUCHAR_CAVEAT);
@@ -264,7 +305,8 @@ static void test_caveats_stay(void **state) {
         {GPUCHAR_FLAG_PROVED | GPUCHAR_FLAG_THROTTLED, GPUCHAR_E_NOT_REQUESTED, GPUCHAR_CAVEAT},
     };
     for (size_t i = 0; i < GC_COUNT(cases); ++i) {
-        sweep_result made = new_result(), result;
+        sweep_result made = new_counted(), result;
+        made.points[5].executed_count += 1;
         made.evidence.flags = cases[i].flags;
         made.evidence.counters_status = cases[i].counters_status;
         gpuchar_session *session = record(&made);
@@ -329,11 +371,11 @@ static void test_compile_only(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define FOLDER_TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-        FOLDER_TEST(test_defaults),     FOLDER_TEST(test_subset),        FOLDER_TEST(test_part_counts),
-        FOLDER_TEST(test_part_unknown), FOLDER_TEST(test_part_flags),    FOLDER_TEST(test_part_off_law),
-        FOLDER_TEST(test_samples),      FOLDER_TEST(test_equal_options), FOLDER_TEST(test_not_recorded),
-        FOLDER_TEST(test_required),     FOLDER_TEST(test_caveats_stay),  FOLDER_TEST(test_bad_options),
-        FOLDER_TEST(test_compile_only),
+        FOLDER_TEST(test_defaults),      FOLDER_TEST(test_subset),       FOLDER_TEST(test_part_counts),
+        FOLDER_TEST(test_part_unknown),  FOLDER_TEST(test_part_flags),   FOLDER_TEST(test_part_off_law),
+        FOLDER_TEST(test_derived_again), FOLDER_TEST(test_no_line),      FOLDER_TEST(test_samples),
+        FOLDER_TEST(test_equal_options), FOLDER_TEST(test_not_recorded), FOLDER_TEST(test_required),
+        FOLDER_TEST(test_caveats_stay),  FOLDER_TEST(test_bad_options),  FOLDER_TEST(test_compile_only),
 #undef FOLDER_TEST
     };
     return cmocka_run_group_tests(tests, find_archs, NULL);

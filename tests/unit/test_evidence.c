@@ -8,6 +8,8 @@
 
 #include <experiments/divergence_reduce.h>
 #include <experiments/evidence.h>
+#include <schema/json.h>
+#include <schema/table.h>
 
 #define PROVED GPUCHAR_FLAG_PROVED
 #define COUNTED GPUCHAR_FLAG_COUNTED
@@ -114,11 +116,35 @@ static void test_counted(void **state) {
     check_counted(&result, false);
 }
 
+/* A fit through two points has no interval, which is not one of no width. */
+static void test_missing_interval(void **state) {
+    (void)state;
+    for (uint64_t points = 2; points <= 3; ++points) {
+        gpuchar_fit fit = {.value = 5, .ci95_low = 4, .ci95_high = 6, .r2 = 1, .points = points};
+        json_t *json = gc_json_from_struct(&gc_schema_fit, &fit);
+        assert_non_null(json);
+        assert_int_equal(json_is_null(json_object_get(json, "ci95_low")), points == 2);
+        assert_int_equal(json_is_null(json_object_get(json, "ci95_high")), points == 2);
+        assert_true(json_is_real(json_object_get(json, "value")));
+        json_decref(json);
+    }
+}
+
+/* Nothing is known of an empty one: not that it is proved, and not that success is why it is not. */
+static void test_empty_text(void **state) {
+    (void)state;
+    gpuchar_evidence evidence = {0};
+    gc_text text = {0};
+    gc_evidence_text(&evidence, &text);
+    assert_non_null(text.data);
+    assert_non_null(strstr(text.data, "not proved (why is not known)"));
+    gc_text_free(&text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_settle),
-        cmocka_unit_test(test_time),
-        cmocka_unit_test(test_counted),
+        cmocka_unit_test(test_settle),           cmocka_unit_test(test_time),       cmocka_unit_test(test_counted),
+        cmocka_unit_test(test_missing_interval), cmocka_unit_test(test_empty_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -263,8 +263,12 @@ static void test_bad_calls(void **state) {
     assert_int_equal(gpuchar_profile_set_command(profile, NULL), GPUCHAR_E_INVALID_ARGUMENT);
     assert_int_equal(gpuchar_profile_text(NULL, &text), GPUCHAR_E_INVALID_ARGUMENT);
     assert_int_equal(gpuchar_profile_save(profile, NULL), GPUCHAR_E_INVALID_ARGUMENT);
+    assert_int_equal(gpuchar_profile_save(profile, ""), GPUCHAR_E_INVALID_ARGUMENT);
+    assert_true(gpuchar_last_error()->hint[0]);
+    assert_int_equal(gpuchar_profile_load("", &other), GPUCHAR_E_INVALID_ARGUMENT);
     assert_int_equal(gpuchar_profile_save(profile, "/nonexistent/folder/x.json"), GPUCHAR_E_IO);
     assert_int_equal(gpuchar_last_error()->domain, GPUCHAR_DOMAIN_OS);
+    assert_true(gpuchar_last_error()->hint[0]);
     assert_int_equal(gpuchar_profile_save(profile, folder), GPUCHAR_E_IO);
     assert_int_equal(gpuchar_profile_save(profile, "/dev/null"), GPUCHAR_OK); /* written to, not replaced */
     struct stat about;

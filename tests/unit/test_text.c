@@ -47,6 +47,13 @@ static void test_clean(void **state) {
     char text[] = "a\x1b[31m\r\n\t\x7f|\xc2\x9b|\xc2\xb5|\xc3\xa9|\xc2";
     gc_text_clean(text);
     assert_string_equal(text, "a?[31m????|?\?|\xc2\xb5|\xc3\xa9|\xc2");
+    /* Marks of direction and invisible ones, and their neighbours that are neither. */
+    char marks[] = "\xe2\x80\xae\xe2\x80\xac|\xe2\x80\x8b|\xe2\x81\xa9|\xd8\x9c|\xef\xbb\xbf|\xf3\xa0\x81\xbf|\xc2\xad";
+    gc_text_clean(marks);
+    assert_string_equal(marks, "?\?\?\?\?\?|?\?\?|?\?\?|?\?|?\?\?|?\?\?\?|?\?");
+    char others[] = "\xe2\x80\xa6|\xe2\x82\xac|\xd8\x9b|\xef\xbb\xbe|\xe2\x80";
+    gc_text_clean(others);
+    assert_string_equal(others, "\xe2\x80\xa6|\xe2\x82\xac|\xd8\x9b|\xef\xbb\xbe|\xe2\x80");
     gc_fail(GPUCHAR_E_FORMAT, "a \"%s\"", "\x1b]0;title\x07");
     gc_hint("not \"%s\"", "\x1b[2J");
     assert_string_equal(gpuchar_last_error()->message, "a \"?]0;title?\"");
