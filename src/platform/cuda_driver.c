@@ -74,7 +74,7 @@ static gpuchar_status fail_without_entry(const gc_library *library) {
 static const char *name_of(get_proc_address get, CUresult result) {
     CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SUCCESS;
     void *function = NULL;
-    if (get("cuGetErrorName", &function, 6000, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &found) != CUDA_SUCCESS ||
+    if (!get || get("cuGetErrorName", &function, 6000, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &found) != CUDA_SUCCESS ||
         !function) {
         return NULL;
     }

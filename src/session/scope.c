@@ -50,6 +50,9 @@ gpuchar_status gc_context_enter_to_close(gpuchar_session *session, gc_scope *sco
 void gc_context_leave(gc_scope *scope) {
     gpuchar_session *session = scope->session;
     CUcontext popped;
+    if (!session) {
+        return;
+    }
     if (scope->relaxed) {
         gc_session_give_back(session, session->cuda->ThreadExchangeStreamCaptureMode(&scope->capture_mode),
                              "cuThreadExchangeStreamCaptureMode");

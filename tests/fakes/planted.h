@@ -76,9 +76,13 @@ static inline void plant(planted *p) {
     fake()->nvml_turn = p->reasons_from;
 }
 
-/* True when there is a real NVRTC; the fake one then hands on to it. */
+/*
+ * True when there is a real NVRTC; the fake one then hands on to it. FAKE_NVRTC_CANNED leaves it aside, for tools under
+ * which the compiler would take minutes.
+ */
 static inline bool plant_nvrtc(void) {
     static gc_nvrtc real; /* found as the library finds it, with its builtins; stays open */
+    if (getenv("FAKE_NVRTC_CANNED")) return false;
     if (!real.library.handle && gc_nvrtc_load(NULL, 0, &real) != GPUCHAR_OK) return false;
     fake()->nvrtc_path = real.library.path;
     return true;

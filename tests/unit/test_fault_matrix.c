@@ -282,7 +282,10 @@ static void run_call(const scene *s, const fake_call *call, const outcome *clean
     const fault_errors *errors = fault_errors_of(call->name);
     const unsigned uses[] = {1, 2, call->count};
     tally *t = &tallies[call->library];
-    if (!errors) fail_msg("%s is not in the table of errors", call->name);
+    if (!errors) {
+        fail_msg("%s is not in the table of errors", call->name);
+        return;
+    }
     t->calls++;
     for (size_t u = 0; u < GC_COUNT(uses); u++) {
         if (uses[u] > call->count || (u == 2 && call->count <= 2)) continue;

@@ -143,7 +143,7 @@ static void run_scene(const scene *s) {
     bench_close(&b);
     assert_true(clean.status >= 0 || s->act == act_cancel);
     for (size_t k = 0; k < GC_COUNT(kinds); k++) {
-        for (unsigned use = 1; use <= counts[k]; use += use < 150 || counts[k] - use < 40 ? 1 : 17) {
+        for (unsigned use = 1; use <= counts[k]; use += use < 100 || counts[k] - use < 30 ? 1 : 37) {
             cases++;
             right += run_case(s, kinds[k], use, &clean) == NULL;
         }
