@@ -24,8 +24,9 @@ static gpuchar_status resolve_named(gpuchar_divergence_shapes_options *options) 
 static gpuchar_status check_given(const gpuchar_divergence_shape *given, uint32_t index) {
     for (uint32_t lane = 0; lane < 32; ++lane) {
         if (given->lanes[lane] < GC_SHAPES_PATHS) continue;
-        return gc_fail(GPUCHAR_E_LIMIT, "given[%u].lanes[%u] is path %u; there are paths 0 to 31", index, lane,
-                       given->lanes[lane]);
+        return gc_advise(gc_fail(GPUCHAR_E_LIMIT, "given[%u].lanes[%u] is path %u; there are paths 0 to 31", index,
+                                 lane, given->lanes[lane]),
+                         "the tree has 32 leaves, numbered from the left");
     }
     for (uint32_t node = 0; node < GPUCHAR_SHAPE_NODES; ++node) {
         if (given->turns[node] >= 1 && given->turns[node] <= GC_SHAPES_TURNS_MAX) continue;
@@ -35,7 +36,8 @@ static gpuchar_status check_given(const gpuchar_divergence_shape *given, uint32_
         return GPUCHAR_E_LIMIT;
     }
     if (given->reserved == 0) return GPUCHAR_OK;
-    return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "given[%u].reserved is %u, not 0", index, given->reserved);
+    return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "given[%u].reserved is %u, not 0", index, given->reserved),
+                     "a newer library may know it; set it to 0");
 }
 
 /* What would be ignored is refused, because its caller believes in it. */
@@ -51,7 +53,8 @@ static gpuchar_status check_all_given(const gpuchar_divergence_shapes_options *o
     const uint32_t count = options->given_count;
     gpuchar_status status = GPUCHAR_OK;
     if (count > GPUCHAR_SHAPES_GIVEN_MAX) {
-        return gc_fail(GPUCHAR_E_LIMIT, "given_count is %u; at most %d", count, GPUCHAR_SHAPES_GIVEN_MAX);
+        return gc_advise(gc_fail(GPUCHAR_E_LIMIT, "given_count is %u; at most %d", count, GPUCHAR_SHAPES_GIVEN_MAX),
+                         "measure the others in another call");
     }
     for (uint32_t i = 0; i < GPUCHAR_SHAPES_GIVEN_MAX && status == GPUCHAR_OK; ++i) {
         status = i < count ? check_given(&options->given[i], i) : check_unused(&options->given[i], i, count);

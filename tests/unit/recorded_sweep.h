@@ -2,13 +2,12 @@
 #ifndef TEST_RECORDED_SWEEP_H
 #define TEST_RECORDED_SWEEP_H
 
+#include "unit/document.h"
 #include "unit/sweep_helper.h"
 #include "unit/temp_folder.h"
 
 #include <core/util.h>
 #include <experiments/divergence_reduce.h>
-#include <profile/profile_internal.h>
-#include <schema/json.h>
 #include <session/session_internal.h>
 
 #define NAME "divergence_sweep"
@@ -98,20 +97,10 @@ static inline sweep_result new_counted(void) {
 
 static char path[128];
 
-/* Saves the result as a profile's only one and frees it. A file may say what gpuchar_profile_add would refuse. */
+/* Saves the result as a profile's only one and frees it. */
 static inline void save(sweep_result *result) {
-    const gpuchar_schema *schema = gpuchar_schema_get("gpuchar_divergence_sweep_result");
-    gpuchar_session *compile_only = NULL;
-    gpuchar_profile *profile = NULL;
-    json_t *list = json_array();
     snprintf(path, sizeof path, "%s/profile.json", folder);
-    assert_int_equal(gc_session_new(NULL, GC_SESSION_COMPILE_ONLY, &compile_only), GPUCHAR_OK);
-    assert_int_equal(gpuchar_profile_create(compile_only, &profile), GPUCHAR_OK);
-    assert_int_equal(json_array_append_new(list, gc_json_from_struct(schema, result)), 0);
-    assert_int_equal(json_object_set_new(json_object_get(profile->document, "results"), NAME, list), 0);
-    assert_int_equal(gpuchar_profile_save(profile, path), GPUCHAR_OK);
-    gpuchar_profile_free(profile);
-    gpuchar_session_close(compile_only);
+    write_document(path, NAME, result);
     gpuchar_divergence_sweep_result_free(result);
 }
 

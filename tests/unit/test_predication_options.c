@@ -100,6 +100,8 @@ static void test_warps(void **state) {
     options.warps[0] = 4;
     options.warps[1] = 33; /* behind warps_count */
     options.warps_count = 1;
+    refuse(&options, GPUCHAR_E_INVALID_ARGUMENT, "warps[1]", "is 33");
+    options.warps[1] = 0;
     assert_int_equal(run_compare(session, &options, &result), GPUCHAR_CAVEAT);
     assert_int_equal(result.point_count, 1);
     assert_int_equal(result.points[0].warps, 4);

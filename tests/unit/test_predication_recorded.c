@@ -9,6 +9,7 @@
 #include "unit/finite_walk.h"
 #include "unit/predication_helper.h"
 #include "unit/schema_walk.h"
+#include <unit/document.h>
 #include "unit/temp_folder.h"
 
 #include <core/util.h>
@@ -93,15 +94,8 @@ static compare_result new_result(void) {
 
 /* Saves the result as a profile's only one, frees it, and opens the profile; its status. */
 static gpuchar_status open_profile(compare_result *result, gpuchar_session **session) {
-    gpuchar_session *compile_only = NULL;
-    gpuchar_profile *profile = NULL;
     snprintf(path, sizeof path, "%s/profile.json", folder);
-    assert_int_equal(gc_session_new(NULL, GC_SESSION_COMPILE_ONLY, &compile_only), GPUCHAR_OK);
-    assert_int_equal(gpuchar_profile_create(compile_only, &profile), GPUCHAR_OK);
-    assert_int_equal(gpuchar_profile_add(profile, COMPARE_NAME, result), GPUCHAR_OK);
-    assert_int_equal(gpuchar_profile_save(profile, path), GPUCHAR_OK);
-    gpuchar_profile_free(profile);
-    gpuchar_session_close(compile_only);
+    write_document(path, COMPARE_NAME, result);
     gpuchar_predication_compare_result_free(result);
     return gpuchar_session_open_recorded(NULL, path, session);
 }
