@@ -70,10 +70,10 @@ extern "C" __global__ void __launch_bounds__(1024) gpuchar_predication_compare(G
     if (arm > 1) return;
     // A warp may wait long for its turn to read the clock, while others work: the block's time is from the first one's start
     // (the largest ~clock) to the last one's end.
-    __shared__ u64 start_inverted, end;
-    if (threadIdx.x == 0) start_inverted = end = 0;
-    const u64 ns_before = nanoseconds_now();
+    __shared__ u64 start_inverted, end, ns_start_inverted, ns_end;
+    if (threadIdx.x == 0) start_inverted = end = ns_start_inverted = ns_end = 0;
     __syncthreads();
+    const u64 ns_before = nanoseconds_now();
     const u64 before = clock_now();
 #if GPUCHAR_FORM == 1
     if (arm) {
@@ -94,11 +94,13 @@ extern "C" __global__ void __launch_bounds__(1024) gpuchar_predication_compare(G
     if (threadIdx.x % 32 == 0) {
         raise(&start_inverted, ~before);
         raise(&end, after);
+        raise(&ns_start_inverted, ~ns_before);
+        raise(&ns_end, ns_after);
     }
     __syncthreads();
     if (threadIdx.x == 0) {
         Sample *sample = args.header.samples + args.header.slot;
         sample->cycles = end - ~start_inverted;
-        sample->nanoseconds = ns_after - ns_before;
+        sample->nanoseconds = ns_end - ~ns_start_inverted;
     }
 }
