@@ -77,11 +77,11 @@ static inline int patient_open(const test_cubin *original, const char *kernel, p
     open->cubin = (test_cubin){malloc(original->size), original->size};
     gc_cubin cubin;
     gc_code code;
-    if (!open->cubin.bytes || !original->bytes) return 1;
+    if (!open->cubin.bytes || !original->bytes) abort();
     memcpy(open->cubin.bytes, original->bytes, original->size);
     if (gc_cubin_open(open->cubin.bytes, original->size, &cubin) || gc_cubin_function(&cubin, kernel, &code) ||
         gc_flow_build(&code, &open->flow))
-        return 1;
+        abort();
     open->code = open->cubin.bytes + (code.bytes - open->cubin.bytes);
     for (uint32_t i = 0; i < open->flow.instruction_count; i++)
         if (open->flow.instructions[i].kind == GC_OP_CLOCK) {
