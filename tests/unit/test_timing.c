@@ -96,14 +96,18 @@ static gpuchar_status measure(gc_timing *timing, gc_sample *samples) {
                            .StreamSynchronize = stream_synchronize,
                            .MemcpyDtoHAsync = copy_back};
     static gc_nvml nvml = {.DeviceGetCurrentClocksEventReasons = throttle_reasons};
-    gpuchar_session session = {.kind = GC_SESSION_LIVE, .cuda = &cuda, .nvml = &nvml};
+    gpuchar_runtime *runtime = NULL;
+    assert_int_equal(gpuchar_runtime_open(NULL, &runtime), GPUCHAR_OK);
+    gpuchar_session session = {.runtime = runtime, .kind = GC_SESSION_LIVE, .cuda = &cuda, .nvml = &nvml};
     gc_header arguments[POINTS] = {{0}};
     gc_point points[POINTS];
     const gc_slots slots = {.count = SLOTS};
     for (size_t i = 0; i < POINTS; ++i) points[i] = (gc_point){.grid = 1, .block = 32, .arguments = &arguments[i]};
     *timing = (gc_timing){.samples = samples};
     queued = asked = 0;
-    return gc_measure(&session, &slots, points, POINTS, LAUNCHES, timing);
+    gpuchar_status status = gc_measure(&session, &slots, points, POINTS, LAUNCHES, timing);
+    gpuchar_runtime_close(runtime);
+    return status;
 }
 
 static int reset(void **state) {
