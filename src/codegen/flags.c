@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-/* NVRTC passes over blanks before an option. */
+/* NVRTC passes over blanks before an option. No flag is no option. */
 static const char *option_of(const char *flag) {
-    return flag + strspn(flag, " \t\n\v\f\r");
+    return flag ? flag + strspn(flag, " \t\n\v\f\r") : "";
 }
 
 static bool starts_with(const char *text, const char *prefix) {

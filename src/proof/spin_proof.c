@@ -22,8 +22,8 @@ static bool reaches(const graph *g, uint32_t from, uint32_t to) {
 static gpuchar_status open_graph(const gc_flow *flow, graph *g) {
     const size_t count = flow->block_count;
     memset(g, 0, sizeof *g);
-    if (count > GC_SPIN_BLOCKS_MAX) return gc_fail(GPUCHAR_E_LIMIT, "%zu blocks in a kernel that spins", count);
     g->flow = flow;
+    if (count > GC_SPIN_BLOCKS_MAX) return gc_fail(GPUCHAR_E_LIMIT, "%zu blocks in a kernel that spins", count);
     g->reaches = calloc(count * count, 1);
     g->stack = calloc(count, sizeof *g->stack);
     if (!g->reaches || !g->stack) return gc_fail_memory(count * count);
@@ -156,7 +156,7 @@ static void check(const graph *g, const gc_spin_claim *claim, gc_spin_proof *pro
 static gpuchar_status prove_flow(const gc_flow *flow, const gc_spin_claim *claim, gc_spin_proof *proof) {
     graph g;
     gpuchar_status status = open_graph(flow, &g);
-    if (!status) check(&g, claim, proof);
+    if (!status && g.reaches) check(&g, claim, proof);
     close_graph(&g);
     return status;
 }
