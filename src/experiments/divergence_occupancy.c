@@ -4,7 +4,6 @@
 #include <experiments/experiment.h>
 #include <experiments/occupancy_tables.h>
 #include <experiments/options.h>
-#include <measure/range_counters.h>
 #include <measure/timing.h>
 #include <stats/stats.h>
 #include <stdlib.h>
@@ -282,12 +281,9 @@ static gpuchar_status launch_range(void *user, size_t range) {
     return gc_launch_once(o->session, &o->slots, &point);
 }
 
-static gpuchar_status fill_counters(occupancy *o, const gpuchar_counters_result *read) {
+static void fill_counters(void *user, const gpuchar_counters_result *read) {
+    occupancy *o = user;
     const double *values = read->values;
-    for (size_t i = 0; i < read->value_count; ++i) {
-        if (read->valid[i]) continue;
-        return gc_fail(GPUCHAR_E_CUPTI, "the hardware gave no number for %s", metrics[i % METRICS]);
-    }
     for (size_t i = 0; i < point_count(o); ++i, values += 2 * METRICS) {
         gpuchar_occupancy_point *point = &o->result->points[i];
         const double executed = values[METRICS + METRIC_WARP] - values[METRIC_WARP];
@@ -298,29 +294,12 @@ static gpuchar_status fill_counters(occupancy *o, const gpuchar_counters_result 
         point->known |= GPUCHAR_OCCUPANCY_POINT_COUNTERS;
     }
     o->result->evidence.counter_passes = read->passes;
-    return GPUCHAR_OK;
-}
-
-static gpuchar_status count_ranges(void *user) {
-    occupancy *o = user;
-    gpuchar_counters_result read = GPUCHAR_COUNTERS_RESULT_INIT;
-    if (o->session->kind != GC_SESSION_LIVE) {
-        return gc_advise(gc_fail(GPUCHAR_E_NOT_APPLICABLE, "counters need a session on a GPU"),
-                         "open the session on a GPU");
-    }
-    gc_range_request request = {metrics, METRICS, 2 * (size_t)point_count(o), launch_range, o};
-    gpuchar_status status = gc_counters_collect(o->session, &request, &read);
-    if (status == GPUCHAR_OK) status = fill_counters(o, &read);
-    gpuchar_counters_result_free(&read);
-    return status;
 }
 
 static gpuchar_status count(occupancy *o) {
-    const uint64_t begin = gc_now_ns();
-    gpuchar_status status =
-        gc_evidence_count(o->session, o->options.counters, o->options.require, count_ranges, o, &o->result->evidence);
-    o->result->counters_ns = gc_now_ns() - begin;
-    return status;
+    const gc_range_request request = {metrics, METRICS, 2 * (size_t)point_count(o), launch_range, o};
+    return gc_evidence_count_ranges(o->session, o->options.counters, o->options.require, &request, fill_counters,
+                                    &o->result->evidence, &o->result->counters_ns);
 }
 
 /* ---- fill ---- */

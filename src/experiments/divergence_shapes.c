@@ -5,7 +5,6 @@
 #include <experiments/divergence_shapes_tables.h>
 #include <experiments/evidence.h>
 #include <experiments/experiment.h>
-#include <measure/range_counters.h>
 #include <measure/timing.h>
 #include <proof/proof.h>
 #include <stdlib.h>
@@ -184,12 +183,9 @@ static gpuchar_status launch_range(void *user, size_t range) {
     return gc_launch_once(s->session, &s->slots, &point);
 }
 
-static gpuchar_status fill_counters(shapes *s, const gpuchar_counters_result *read) {
+static void fill_counters(void *user, const gpuchar_counters_result *read) {
+    shapes *s = user;
     const double *values = read->values;
-    for (size_t i = 0; i < read->value_count; ++i) {
-        if (read->valid[i]) continue;
-        return gc_fail(GPUCHAR_E_CUPTI, "the hardware gave no number for %s", metrics[i % METRICS]);
-    }
     for (size_t i = 0; i < s->result->point_count; ++i, values += 2 * METRICS) {
         gpuchar_divergence_shapes_point *point = &s->result->points[i];
         const double warp = values[METRICS + METRIC_WARP] - values[METRIC_WARP];
@@ -199,28 +195,12 @@ static gpuchar_status fill_counters(shapes *s, const gpuchar_counters_result *re
         point->known |= GPUCHAR_SHAPES_POINT_COUNTERS;
     }
     s->result->evidence.counter_passes = read->passes;
-    return GPUCHAR_OK;
-}
-
-static gpuchar_status count_ranges(void *user) {
-    shapes *s = user;
-    gpuchar_counters_result read = GPUCHAR_COUNTERS_RESULT_INIT;
-    if (s->session->kind != GC_SESSION_LIVE) {
-        return gc_fail(GPUCHAR_E_NOT_APPLICABLE, "counters need a session on a GPU");
-    }
-    const gc_range_request request = {metrics, METRICS, 2 * s->result->point_count, launch_range, s};
-    gpuchar_status status = gc_counters_collect(s->session, &request, &read);
-    if (status == GPUCHAR_OK) status = fill_counters(s, &read);
-    gpuchar_counters_result_free(&read);
-    return status;
 }
 
 static gpuchar_status count(shapes *s) {
-    const uint64_t begin = gc_now_ns();
-    gpuchar_status status =
-        gc_evidence_count(s->session, s->options->counters, s->options->require, count_ranges, s, &s->result->evidence);
-    s->result->counters_ns = gc_now_ns() - begin;
-    return status;
+    const gc_range_request request = {metrics, METRICS, 2 * s->result->point_count, launch_range, s};
+    return gc_evidence_count_ranges(s->session, s->options->counters, s->options->require, &request, fill_counters,
+                                    &s->result->evidence, &s->result->counters_ns);
 }
 
 /* ---- fill ---- */

@@ -5,7 +5,6 @@
 #include <experiments/divergence_tables.h>
 #include <experiments/evidence.h>
 #include <experiments/experiment.h>
-#include <measure/range_counters.h>
 #include <measure/timing.h>
 #include <proof/proof.h>
 #include <stats/stats.h>
@@ -246,13 +245,10 @@ static double difference_ratio(const double *one, const double *two) {
     return warp > 0 ? (two[METRIC_THREAD] - one[METRIC_THREAD]) / warp : 0;
 }
 
-static gpuchar_status fill_counters(sweep *s, const gpuchar_counters_result *read) {
+static void fill_counters(void *user, const gpuchar_counters_result *read) {
+    sweep *s = user;
     gpuchar_divergence_sweep_result *result = s->result;
     const double *values = read->values;
-    for (size_t i = 0; i < read->value_count; ++i) {
-        if (read->valid[i]) continue;
-        return gc_fail(GPUCHAR_E_CUPTI, "the hardware gave no number for %s", metrics[i % METRICS]);
-    }
     for (size_t i = 0; i < result->point_count; ++i, values += 2 * METRICS) {
         gpuchar_divergence_point *point = &result->points[i];
         double executed = values[METRICS + METRIC_WARP] - values[METRIC_WARP];
@@ -266,29 +262,12 @@ static gpuchar_status fill_counters(sweep *s, const gpuchar_counters_result *rea
     result->validation_full = difference_ratio(values + 4 * METRICS, values + 5 * METRICS);
     result->known |= GPUCHAR_DIVERGENCE_VALIDATED;
     result->evidence.counter_passes = read->passes;
-    return GPUCHAR_OK;
-}
-
-static gpuchar_status count_ranges(void *user) {
-    sweep *s = user;
-    gpuchar_counters_result read = GPUCHAR_COUNTERS_RESULT_INIT;
-    if (s->session->kind != GC_SESSION_LIVE) {
-        return gc_advise(gc_fail(GPUCHAR_E_NOT_APPLICABLE, "counters need a session on a GPU"),
-                         "open the session on a GPU");
-    }
-    gc_range_request request = {metrics, METRICS, 2 * (s->options->ways_count + IMAGES - 1), launch_range, s};
-    gpuchar_status status = gc_counters_collect(s->session, &request, &read);
-    if (status == GPUCHAR_OK) status = fill_counters(s, &read);
-    gpuchar_counters_result_free(&read);
-    return status;
 }
 
 static gpuchar_status count(sweep *s) {
-    uint64_t begin = gc_now_ns();
-    gpuchar_status status =
-        gc_evidence_count(s->session, s->options->counters, s->options->require, count_ranges, s, &s->result->evidence);
-    s->result->counters_ns = gc_now_ns() - begin;
-    return status;
+    const gc_range_request request = {metrics, METRICS, 2 * (s->options->ways_count + IMAGES - 1), launch_range, s};
+    return gc_evidence_count_ranges(s->session, s->options->counters, s->options->require, &request, fill_counters,
+                                    &s->result->evidence, &s->result->counters_ns);
 }
 
 /* ---- fill ---- */

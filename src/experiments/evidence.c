@@ -74,6 +74,45 @@ gpuchar_status gc_evidence_count(gpuchar_session *session, uint32_t counters, ui
     return GPUCHAR_OK;
 }
 
+typedef struct reading {
+    gpuchar_session *session;
+    const gc_range_request *request;
+    gc_fill_function fill;
+} reading;
+
+static gpuchar_status check_valid(const gc_range_request *request, const gpuchar_counters_result *read) {
+    for (size_t i = 0; i < read->value_count; ++i) {
+        if (read->valid[i]) continue;
+        return gc_fail(GPUCHAR_E_CUPTI, "the hardware gave no number for %s",
+                       request->metrics[i % request->metric_count]);
+    }
+    return GPUCHAR_OK;
+}
+
+static gpuchar_status read_ranges(void *user) {
+    const reading *r = user;
+    gpuchar_counters_result read = GPUCHAR_COUNTERS_RESULT_INIT;
+    if (r->session->kind != GC_SESSION_LIVE) {
+        return gc_advise(gc_fail(GPUCHAR_E_NOT_APPLICABLE, "counters need a session on a GPU"),
+                         "open the session on a GPU");
+    }
+    gpuchar_status status = gc_counters_collect(r->session, r->request, &read);
+    if (status == GPUCHAR_OK) status = check_valid(r->request, &read);
+    if (status == GPUCHAR_OK) r->fill(r->request->user, &read);
+    gpuchar_counters_result_free(&read);
+    return status;
+}
+
+gpuchar_status gc_evidence_count_ranges(gpuchar_session *session, uint32_t counters, uint32_t require,
+                                        const gc_range_request *request, gc_fill_function fill,
+                                        gpuchar_evidence *evidence, uint64_t *counters_ns) {
+    reading r = {session, request, fill};
+    const uint64_t begin = gc_now_ns();
+    gpuchar_status status = gc_evidence_count(session, counters, require, read_ranges, &r, evidence);
+    *counters_ns = gc_now_ns() - begin;
+    return status;
+}
+
 void gc_evidence_time(const gc_timing *timing, gpuchar_evidence *evidence) {
     if (timing->throttle_known) evidence->known |= GPUCHAR_EVIDENCE_THROTTLE;
     if (timing->throttle_reasons) evidence->flags |= GPUCHAR_FLAG_THROTTLED;

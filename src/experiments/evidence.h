@@ -7,6 +7,7 @@
 #include <gpuchar/experiment.h>
 #include <gpuchar/stat.h>
 #include <codegen/compile.h>
+#include <measure/range_counters.h>
 #include <measure/timing.h>
 #include <proof/proof.h>
 #include <session/session_internal.h>
@@ -35,6 +36,14 @@ gpuchar_status gc_evidence_prove(gpuchar_session *session, const gc_image *image
  */
 gpuchar_status gc_evidence_count(gpuchar_session *session, uint32_t counters, uint32_t require, gc_count_function count,
                                  void *user, gpuchar_evidence *evidence);
+
+/* Takes what was read into the experiment's result; every value is valid. `user` is the request's. */
+typedef void (*gc_fill_function)(void *user, const gpuchar_counters_result *read);
+
+/* The same of ranges of launches, with the time that it took. A session without GPU reads none, nor hardware that gives no number. */
+gpuchar_status gc_evidence_count_ranges(gpuchar_session *session, uint32_t counters, uint32_t require,
+                                        const gc_range_request *request, gc_fill_function fill,
+                                        gpuchar_evidence *evidence, uint64_t *counters_ns);
 
 /* What the timing says of the conditions: SM clock, whether it kept still, throttling. */
 void gc_evidence_time(const gc_timing *timing, gpuchar_evidence *evidence);

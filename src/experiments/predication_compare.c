@@ -5,7 +5,6 @@
 #include <experiments/predication_options.h>
 #include <experiments/predication_reduce.h>
 #include <experiments/predication_tables.h>
-#include <measure/range_counters.h>
 #include <measure/timing.h>
 #include <proof/choice.h>
 #include <proof/proof.h>
@@ -233,12 +232,9 @@ static gpuchar_status launch_range(void *user, size_t range) {
     return gc_launch_once(c->session, &c->slots, &point);
 }
 
-static gpuchar_status fill_counters(comparison *c, const gpuchar_counters_result *read) {
+static void fill_counters(void *user, const gpuchar_counters_result *read) {
+    comparison *c = user;
     const double *one = read->values;
-    for (size_t i = 0; i < read->value_count; ++i) {
-        if (read->valid[i]) continue;
-        return gc_fail(GPUCHAR_E_CUPTI, "the hardware gave no number for %s", metrics[i % METRICS]);
-    }
     for (size_t i = 0; i < GPUCHAR_FORMS; ++i, one += 2 * METRICS) {
         gpuchar_predication_form *form = &c->result->forms[i];
         const double *two = one + METRICS, executed = two[METRIC_WARP] - one[METRIC_WARP];
@@ -247,28 +243,12 @@ static gpuchar_status fill_counters(comparison *c, const gpuchar_counters_result
         form->known |= GPUCHAR_PREDICATION_FORM_COUNTERS;
     }
     c->result->evidence.counter_passes = read->passes;
-    return GPUCHAR_OK;
-}
-
-static gpuchar_status count_ranges(void *user) {
-    comparison *c = user;
-    gpuchar_counters_result read = GPUCHAR_COUNTERS_RESULT_INIT;
-    if (c->session->kind != GC_SESSION_LIVE) {
-        return gc_fail(GPUCHAR_E_NOT_APPLICABLE, "counters need a session on a GPU");
-    }
-    gc_range_request request = {metrics, METRICS, 2 * GPUCHAR_FORMS, launch_range, c};
-    gpuchar_status status = gc_counters_collect(c->session, &request, &read);
-    if (status == GPUCHAR_OK) status = fill_counters(c, &read);
-    gpuchar_counters_result_free(&read);
-    return status;
 }
 
 static gpuchar_status count(comparison *c) {
-    uint64_t begin = gc_now_ns();
-    gpuchar_status status =
-        gc_evidence_count(c->session, c->options->counters, c->options->require, count_ranges, c, &c->result->evidence);
-    c->result->counters_ns = gc_now_ns() - begin;
-    return status;
+    const gc_range_request request = {metrics, METRICS, 2 * GPUCHAR_FORMS, launch_range, c};
+    return gc_evidence_count_ranges(c->session, c->options->counters, c->options->require, &request, fill_counters,
+                                    &c->result->evidence, &c->result->counters_ns);
 }
 
 /* ---- fill ---- */

@@ -124,10 +124,6 @@ static bool check_counts(const gc_divergence_claim *claim, gc_divergence_proof *
     return true;
 }
 
-static uint32_t nodes_of(const gc_divergence_claim *claim) {
-    return claim->levels > 1 ? 2 * claim->paths - 1 : claim->paths;
-}
-
 static void prove(const gc_divergence_claim *claim, gc_region *region, gc_divergence_proof *proof) {
     if (!gc_region_find(region, proof)) return;
     take_mnemonic(claim, region, proof);
@@ -136,8 +132,8 @@ static void prove(const gc_divergence_claim *claim, gc_region *region, gc_diverg
     bool good = true;
     for (uint32_t loop = 0; loop < region->loop_count; loop++) good = gc_check_loop(region, claim, loop, proof) && good;
     if (!good || !check_region(claim, region, proof)) return;
-    if (region->loop_count != nodes_of(claim)) {
-        gc_refuse(proof, "%u loops between the clock reads, not %u", region->loop_count, nodes_of(claim));
+    if (region->loop_count != gc_claim_nodes(claim)) {
+        gc_refuse(proof, "%u loops between the clock reads, not %u", region->loop_count, gc_claim_nodes(claim));
         return;
     }
     if (!check_equal_loops(proof) || !gc_region_check_dispatch(region, proof) || !check_counts(claim, proof)) return;
@@ -161,7 +157,7 @@ static gpuchar_status prove_code(const gc_code *code, const gc_divergence_claim 
 static gpuchar_status check_arguments(const gc_divergence_claim *claim) {
     const uint64_t bytes = claim->argument_bytes;
     const uint64_t turns_end =
-        (uint64_t)claim->turns_offset + (uint64_t)claim->turns_stride * (nodes_of(claim) - 1) + 4;
+        (uint64_t)claim->turns_offset + (uint64_t)claim->turns_stride * (gc_claim_nodes(claim) - 1) + 4;
     const bool mapped = !claim->uniform || claim->lanes_offset;
     const uint64_t lanes_end = mapped ? (uint64_t)claim->lanes_offset + 32 : 0;
     const uint64_t zeros_end = claim->zeros_offset ? (uint64_t)claim->zeros_offset + 32 : 0;

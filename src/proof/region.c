@@ -15,6 +15,10 @@ bool gc_refuse(gc_divergence_proof *proof, const char *format, ...) {
     return false;
 }
 
+uint32_t gc_claim_nodes(const gc_divergence_claim *claim) {
+    return claim->levels > 1 ? 2 * claim->paths - 1 : claim->paths;
+}
+
 gpuchar_status gc_region_open(const gc_code *code, const gc_flow *flow, gc_region *region) {
     memset(region, 0, sizeof *region);
     region->code = code;

@@ -25,6 +25,9 @@ bool gc_refuse(gc_divergence_proof *proof, const char *format, ...) __attribute_
 gpuchar_status gc_region_open(const gc_code *code, const gc_flow *flow, gc_region *region);
 void gc_region_close(gc_region *region);
 
+/* Loops that a claim expects. */
+uint32_t gc_claim_nodes(const gc_divergence_claim *claim);
+
 /* Each returns false after gc_refuse. In this order: */
 bool gc_region_find(gc_region *region, gc_divergence_proof *proof);
 /* `nested`: one loop may lead into another. */

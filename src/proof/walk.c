@@ -118,10 +118,6 @@ static uint32_t node_at(const gc_divergence_claim *claim, uint32_t path, uint32_
     return (1u << level) - 1 + (path >> (claim->levels - 1 - level));
 }
 
-static uint32_t nodes_of(const gc_divergence_claim *claim) {
-    return claim->levels > 1 ? 2 * claim->paths - 1 : claim->paths;
-}
-
 static uint8_t *turns_of(walker *w, uint32_t node) {
     return w->arguments + w->claim->turns_offset + (size_t)w->claim->turns_stride * node;
 }
@@ -222,7 +218,7 @@ bool gc_check_walks(const gc_region *region, const gc_divergence_claim *claim, g
     walker w = {.region = region, .claim = claim, .proof = proof};
     for (uint32_t i = 0; i < GC_PROOF_LOOPS_MAX; i++) w.loop_of[i] = w.node_of[i] = GC_WALK_NONE;
     memcpy(w.arguments, claim->arguments, claim->argument_bytes);
-    for (uint32_t node = 0; node < nodes_of(claim); node++)
+    for (uint32_t node = 0; node < gc_claim_nodes(claim); node++)
         memset(w.told + claim->turns_offset + (size_t)claim->turns_stride * node, 1, sizeof(uint32_t));
     if (!claim->uniform || claim->lanes_offset) memset(w.told + claim->lanes_offset, 1, 32);
     if (claim->zeros_offset) {
@@ -232,7 +228,7 @@ bool gc_check_walks(const gc_region *region, const gc_divergence_claim *claim, g
     if (!walk_all(&w, false)) return false;
     /* Once more from other lanes and with other turns, where it can be each node's own number: the lane map alone
      * decides, and the turns are those told. */
-    for (uint32_t node = 0; node < nodes_of(claim); node++) {
+    for (uint32_t node = 0; node < gc_claim_nodes(claim); node++) {
         const uint32_t turns = claim->turns_stride ? node + 1 : 1;
         memcpy(turns_of(&w, node), &turns, sizeof turns);
     }
