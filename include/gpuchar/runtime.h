@@ -17,8 +17,9 @@ typedef struct gpuchar_runtime gpuchar_runtime;
 enum { GPUCHAR_LOG_ERROR = 1, GPUCHAR_LOG_WARNING = 2, GPUCHAR_LOG_INFO = 3, GPUCHAR_LOG_DEBUG = 4 };
 
 /*
- * Called on the thread that logs; must not call the library. What fails while something is given back (memory, a context,
- * a profiler) takes nothing from a result: it is a warning here, and nowhere else.
+ * Called on the thread that logs, by several at once where several work; must not call the library. What fails while
+ * something is given back (memory, a context, a profiler) takes nothing from a result: it is a warning here, and nowhere
+ * else.
  */
 typedef void (*gpuchar_log_function)(void *user, uint32_t level, const char *message);
 

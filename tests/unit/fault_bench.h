@@ -7,6 +7,7 @@
 
 #include <fakes/planted.h>
 #include <session/session_internal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 /* What a call left for the caller, as far as a failure may change it. */
@@ -22,7 +23,7 @@ typedef struct bench {
     gpuchar_session *session;
     uintptr_t context; /* the caller's own */
     planted law;
-    unsigned warnings; /* lines in the log */
+    atomic_uint warnings; /* lines in the log, of all threads */
 } bench;
 
 typedef struct scene {
@@ -43,7 +44,7 @@ typedef struct scene {
 static inline void bench_log(void *user, uint32_t level, const char *message) {
     bench *b = user;
     (void)message;
-    if (level <= GPUCHAR_LOG_WARNING) b->warnings++;
+    if (level <= GPUCHAR_LOG_WARNING) atomic_fetch_add(&b->warnings, 1);
 }
 
 /* ---- calls on a runtime */
