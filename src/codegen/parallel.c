@@ -1,16 +1,13 @@
 /* Many kernels at once: from the cache, or compiled by several threads that end before the call does. */
 #include "codegen/codegen_internal.h"
 
-#include <pthread.h>
+#include <core/threads.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 enum { THREADS_MAX = 8 };
-/* The compiler recurses deeply; a host's own default may be small. */
-#define STACK_BYTES ((size_t)16 << 20)
 
 typedef struct compile_work {
     const gc_nvrtc *nvrtc;
@@ -60,32 +57,12 @@ static size_t usable_cpus(void) {
     return count > 0 ? (size_t)count : 1;
 }
 
-/* Starts up to `wanted` threads; fewer are enough, for the caller works too. */
-static size_t start_threads(compile_work *work, pthread_t *threads, size_t wanted) {
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    if (wanted == 0 || pthread_attr_init(&attributes) != 0) {
-        return 0;
-    }
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    /* New threads inherit the mask: the host's signals stay on the host's threads. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    size_t started = 0;
-    while (started < wanted && pthread_create(&threads[started], &attributes, compile_loop, work) == 0) {
-        started++;
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return started;
-}
-
 static void compile_all(compile_work *work) {
     pthread_t threads[THREADS_MAX];
     size_t workers = usable_cpus();
     workers = workers < THREADS_MAX ? workers : THREADS_MAX;
     workers = workers < work->count ? workers : work->count;
-    size_t started = start_threads(work, threads, workers > 0 ? workers - 1 : 0);
+    size_t started = gc_threads_start(threads, workers > 0 ? workers - 1 : 0, compile_loop, work);
     compile_loop(work);
     for (size_t i = 0; i < started; i++) {
         pthread_join(threads[i], NULL);

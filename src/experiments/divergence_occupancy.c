@@ -29,10 +29,10 @@ typedef struct occupancy_args {
 
 /* One call: what it holds until its end. */
 typedef struct occupancy {
+    gc_call call;
     gpuchar_session *session;
     gpuchar_divergence_occupancy_options options; /* resolved, for this device */
     gpuchar_divergence_occupancy_result *result;
-    gc_image *images[BODIES_MAX];
     CUfunction functions[BODIES_MAX];
     gc_divergence_proof proofs[BODIES_MAX];
     gc_slots slots;
@@ -116,43 +116,15 @@ static uint32_t turns_of(const occupancy *o, uint32_t body) {
 
 /* ---- kernel and proof ---- */
 
-static gpuchar_status compile(occupancy *o) {
-    gc_define defines[BODIES_MAX][3];
-    gc_template templates[BODIES_MAX] = {{0}};
-    const size_t count = o->options.bodies_count;
-    for (size_t i = 0; i < count; ++i) {
-        defines[i][0] = (gc_define){"GPUCHAR_KIND", 1};
-        defines[i][1] = (gc_define){"GPUCHAR_BODY", o->options.bodies[i]};
-        defines[i][2] = (gc_define){"GPUCHAR_BLOCK_WARPS", BLOCK_WARPS};
-        templates[i] = (gc_template){"divergence_occupancy", "paths", defines[i], 3, ""};
+static void kernels(const void *raw, gc_kernel_list *list) {
+    const gpuchar_divergence_occupancy_options *options = raw;
+    for (uint32_t i = 0; i < options->bodies_count; ++i) {
+        list->templates[list->count++] = (gc_template){
+            "divergence_occupancy",
+            "paths",
+            {{"GPUCHAR_KIND", 1}, {"GPUCHAR_BODY", options->bodies[i]}, {"GPUCHAR_BLOCK_WARPS", BLOCK_WARPS}},
+            NULL};
     }
-    gpuchar_status status = gc_templates_compile(o->session, templates, count, o->images);
-    for (size_t i = 0; i < count && status == GPUCHAR_OK; ++i) o->result->compile_ns += o->images[i]->compile_ns;
-    return status;
-}
-
-static gpuchar_status prove(occupancy *o) {
-    static const char *const mnemonic = "FFMA";
-    gpuchar_divergence_occupancy_result *result = o->result;
-    gpuchar_status status = GPUCHAR_OK;
-    for (uint32_t i = 0; i < o->options.bodies_count && status == GPUCHAR_OK; ++i) {
-        const occupancy_args arguments = {.header = {.iterations = turns_of(o, o->options.bodies[i])}};
-        const gc_divergence_claim claim = {.kernel = KERNEL,
-                                           .mnemonics = &mnemonic,
-                                           .mnemonic_count = 1,
-                                           .paths = 32,
-                                           .body = o->options.bodies[i],
-                                           .arguments = &arguments,
-                                           .argument_bytes = sizeof arguments,
-                                           .turns_offset = offsetof(occupancy_args, header.iterations),
-                                           .lanes_offset = offsetof(occupancy_args, lanes)};
-        status = gc_evidence_prove(o->session, o->images[i], &claim, o->options.require, &o->proofs[i],
-                                   &result->evidence, &result->prove_ns);
-        if (o->proofs[i].status != GPUCHAR_OK) continue;
-        result->bodies[i].code_bytes = o->proofs[i].region_bytes;
-        result->bodies[i].known |= GPUCHAR_OCCUPANCY_BODY_DECODED;
-    }
-    return status;
 }
 
 /* What the machine code says that one warp executes in its loops. */
@@ -173,6 +145,31 @@ static void expect(occupancy *o) {
     evidence->decoded_count = ways * turns * o->proofs[0].loop_intended[0];
     evidence->scaffold_count = ways * turns * (o->proofs[0].loop_instructions[0] - o->proofs[0].loop_intended[0]);
     evidence->known |= GPUCHAR_EVIDENCE_DECODED;
+}
+
+static gpuchar_status prove(void *state) {
+    occupancy *o = state;
+    static const char *const mnemonic = "FFMA";
+    gpuchar_divergence_occupancy_result *result = o->result;
+    gpuchar_status status = GPUCHAR_OK;
+    for (uint32_t i = 0; i < o->options.bodies_count && status == GPUCHAR_OK; ++i) {
+        const occupancy_args arguments = {.header = {.iterations = turns_of(o, o->options.bodies[i])}};
+        const gc_divergence_claim claim = {.kernel = KERNEL,
+                                           .mnemonics = &mnemonic,
+                                           .mnemonic_count = 1,
+                                           .paths = 32,
+                                           .body = o->options.bodies[i],
+                                           .arguments = &arguments,
+                                           .argument_bytes = sizeof arguments,
+                                           .turns_offset = offsetof(occupancy_args, header.iterations),
+                                           .lanes_offset = offsetof(occupancy_args, lanes)};
+        status = gc_evidence_prove(&o->call, i, &claim, &o->proofs[i]);
+        if (o->proofs[i].status != GPUCHAR_OK) continue;
+        result->bodies[i].code_bytes = o->proofs[i].region_bytes;
+        result->bodies[i].known |= GPUCHAR_OCCUPANCY_BODY_DECODED;
+    }
+    if (status == GPUCHAR_OK) expect(o);
+    return status;
 }
 
 /* ---- measure ---- */
@@ -205,7 +202,7 @@ static gpuchar_status prepare(occupancy *o) {
     const uint32_t slots = point_count(o) * FORMS * o->options.launches;
     gpuchar_status status = GPUCHAR_OK;
     for (uint32_t i = 0; i < o->options.bodies_count && status == GPUCHAR_OK; ++i) {
-        status = gc_kernel_load(o->session, o->images[i], KERNEL, &o->functions[i]);
+        status = gc_kernel_load(o->session, o->call.images[i], KERNEL, &o->functions[i]);
     }
     if (status == GPUCHAR_OK) status = gc_slots_alloc(o->session, slots, &o->slots);
     if (status == GPUCHAR_OK) {
@@ -249,14 +246,17 @@ static gpuchar_status reduce(occupancy *o) {
     return status;
 }
 
-static gpuchar_status measure(occupancy *o) {
+static gpuchar_status measure(void *state) {
+    occupancy *o = state;
     const size_t forms = (size_t)point_count(o) * FORMS, samples = forms * o->options.launches;
     gc_point points[POINTS_MAX * FORMS];
     gc_timing timing = {0};
+    gpuchar_status status = prepare(o);
+    if (status != GPUCHAR_OK) return status;
     for (size_t i = 0; i < forms; ++i) points[i] = point_of(o, i / FORMS, (int)(i % FORMS), NULL);
     timing.samples = malloc(samples * sizeof *timing.samples);
     if (!timing.samples) return gc_fail_memory(samples * sizeof *timing.samples);
-    gpuchar_status status = gc_measure(o->session, &o->slots, points, forms, o->options.launches, &timing);
+    status = gc_measure(o->session, &o->slots, points, forms, o->options.launches, &timing);
     free(timing.samples);
     if (status == GPUCHAR_OK) status = reduce(o);
     if (status != GPUCHAR_OK) return status;
@@ -296,16 +296,23 @@ static void fill_counters(void *user, const gpuchar_counters_result *read) {
     o->result->evidence.counter_passes = read->passes;
 }
 
-static gpuchar_status count(occupancy *o) {
+static gpuchar_status count(void *state) {
+    occupancy *o = state;
     const gc_range_request request = {metrics, METRICS, 2 * (size_t)point_count(o), launch_range, o};
-    return gc_evidence_count_ranges(o->session, o->options.counters, o->options.require, &request, fill_counters,
-                                    &o->result->evidence, &o->result->counters_ns);
+    gpuchar_status status = gc_evidence_count_ranges(&o->call, &request, fill_counters);
+    if (status == GPUCHAR_OK) gc_occupancy_recount(o->result);
+    return status;
 }
 
 /* ---- fill ---- */
 
-static gpuchar_status begin_result(occupancy *o) {
-    gpuchar_divergence_occupancy_result *result = o->result;
+static gpuchar_status begin(void *state) {
+    occupancy *o = state;
+    gpuchar_divergence_occupancy_result *result = o->call.result;
+    o->session = o->call.session;
+    o->result = result;
+    memcpy(&o->options, o->call.options, sizeof o->options);
+    resolve_for_device(o);
     const size_t points = point_count(o), bodies = o->options.bodies_count;
     result->points = calloc(points, sizeof result->points[0]);
     result->bodies = calloc(bodies, sizeof result->bodies[0]);
@@ -323,82 +330,30 @@ static gpuchar_status begin_result(occupancy *o) {
     return GPUCHAR_OK;
 }
 
-static void release(occupancy *o) {
-    for (size_t i = 0; i < BODIES_MAX; ++i) gc_image_release(o->images[i]);
+static void release(void *state) {
+    occupancy *o = state;
     if (o->session->kind != GC_SESSION_LIVE) return;
     gc_buffer_free(o->session, &o->spans);
     gc_slots_free(o->session, &o->slots);
 }
 
-static gpuchar_status work(occupancy *o) {
-    gpuchar_divergence_occupancy_result *result = o->result;
-    gpuchar_status status = begin_result(o);
-    if (status == GPUCHAR_OK) status = gc_evidence_possible(o->session, o->options.counters, o->options.require);
-    if (status == GPUCHAR_OK) status = compile(o);
-    if (status == GPUCHAR_OK) gc_session_progress(o->session, "compile", 1);
-    if (status == GPUCHAR_OK) status = prove(o);
-    if (status == GPUCHAR_OK) gc_session_progress(o->session, "proof", 1);
-    if (status == GPUCHAR_OK) status = gc_session_check_cancel(o->session);
-    if (status == GPUCHAR_OK) expect(o);
-    if (o->session->kind == GC_SESSION_LIVE) {
-        if (status == GPUCHAR_OK) status = prepare(o);
-        if (status == GPUCHAR_OK) status = measure(o);
-    } else {
-        result->evidence.flags |= GPUCHAR_FLAG_COMPILE_ONLY;
-    }
-    if (status == GPUCHAR_OK) status = count(o);
-    if (status == GPUCHAR_OK) gc_occupancy_recount(result);
-    return status;
-}
-
-static const char *reason_of(const occupancy *o) {
-    for (size_t i = 0; i < BODIES_MAX; ++i) {
-        if (o->proofs[i].status != GPUCHAR_OK) return o->proofs[i].reason;
-    }
-    return "";
-}
-
-static gpuchar_status run(gpuchar_session *session, const void *options, void *result) {
-    occupancy *o = calloc(1, sizeof *o);
-    if (!o) return gc_fail_memory(sizeof *o);
-    const uint64_t begin = gc_now_ns();
-    o->session = session;
-    o->result = result;
-    memcpy(&o->options, options, sizeof o->options);
-    resolve_for_device(o);
-    gpuchar_status status = work(o);
-    release(o);
-    o->result->call_ns = gc_now_ns() - begin;
-    if (status == GPUCHAR_OK) status = gc_evidence_settle(&o->result->evidence, o->options.require, reason_of(o));
-    free(o);
-    return status;
-}
-
 /* ---- the descriptor ---- */
 
 const gc_experiment gc_experiment_divergence_occupancy = {
-    .about = {"divergence_occupancy", "whether many warps hide the cost of divergence",
-              "gpuchar_divergence_occupancy_options", "gpuchar_divergence_occupancy_result",
-              sizeof(gpuchar_divergence_occupancy_options), sizeof(gpuchar_divergence_occupancy_result)},
-    .options_min_size = sizeof(gpuchar_divergence_occupancy_options),
-    .result_min_size = sizeof(gpuchar_divergence_occupancy_result),
+    GC_EXPERIMENT(divergence_occupancy, "whether many warps hide the cost of divergence"),
     .resolve = resolve,
     .preset = preset,
-    .run = run,
+    .state_bytes = sizeof(occupancy),
+    .begin = begin,
+    .kernels = kernels,
+    .prove = prove,
+    .measure = measure,
+    .count = count,
+    .counters_ns = offsetof(gpuchar_divergence_occupancy_result, counters_ns),
+    .release = release,
     .result_free = gc_occupancy_free,
     .text = gc_occupancy_text,
     .answer = gc_occupancy_answer,
 };
 
-GC_DEFINE_INIT(gpuchar_divergence_occupancy_options)
-GC_DEFINE_INIT(gpuchar_divergence_occupancy_result)
-
-void gpuchar_divergence_occupancy_result_free(gpuchar_divergence_occupancy_result *result) {
-    if (result) gc_occupancy_free(result);
-}
-
-gpuchar_status gpuchar_divergence_occupancy(gpuchar_session *session,
-                                            const gpuchar_divergence_occupancy_options *options,
-                                            gpuchar_divergence_occupancy_result *result) {
-    return gc_experiment_run(&gc_experiment_divergence_occupancy, session, options, result);
-}
+GC_EXPERIMENT_FUNCTIONS(divergence_occupancy)

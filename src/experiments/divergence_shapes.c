@@ -25,10 +25,10 @@ typedef struct shapes_args {
 
 /* One call: what it holds until its end. */
 typedef struct shapes {
+    gc_call call;
     gpuchar_session *session;
     const gpuchar_divergence_shapes_options *options;
     gpuchar_divergence_shapes_result *result;
-    gc_image *image;
     CUfunction function;
     gc_divergence_proof proof;
     gc_slots slots;
@@ -41,15 +41,14 @@ static size_t launch_points(const shapes *s) {
 
 /* ---- kernel and proof ---- */
 
-static gpuchar_status compile(shapes *s) {
-    static const gc_define defines[] = {{"GPUCHAR_KIND", 1}, {"GPUCHAR_BODY", GC_SHAPES_BODY}};
-    const gc_template template = {"divergence_shapes", "paths", defines, GC_COUNT(defines), ""};
-    gpuchar_status status = gc_templates_compile(s->session, &template, 1, &s->image);
-    if (status == GPUCHAR_OK) s->result->compile_ns = s->image->compile_ns;
-    return status;
+static void kernels(const void *options, gc_kernel_list *list) {
+    (void)options;
+    list->templates[list->count++] =
+        (gc_template){"divergence_shapes", "paths", {{"GPUCHAR_KIND", 1}, {"GPUCHAR_BODY", GC_SHAPES_BODY}}, NULL};
 }
 
-static gpuchar_status prove(shapes *s) {
+static gpuchar_status prove(void *state) {
+    shapes *s = state;
     static const char *const mnemonic = "FFMA";
     shapes_args arguments = {.reserved = 0};
     for (uint32_t node = 0; node < GPUCHAR_SHAPE_NODES; ++node) arguments.turns[node] = 2 + node % 5;
@@ -66,8 +65,7 @@ static gpuchar_status prove(shapes *s) {
                                        .lanes_offset = offsetof(shapes_args, lanes),
                                        .zeros_offset = offsetof(shapes_args, zeros)};
     gpuchar_divergence_shapes_result *result = s->result;
-    gpuchar_status status = gc_evidence_prove(s->session, s->image, &claim, s->options->require, &s->proof,
-                                              &result->evidence, &result->prove_ns);
+    gpuchar_status status = gc_evidence_prove(&s->call, 0, &claim, &s->proof);
     if (status != GPUCHAR_OK || s->proof.status != GPUCHAR_OK) return status;
     memcpy(result->evidence.mnemonic, s->proof.mnemonic, sizeof result->evidence.mnemonic);
     result->loop_instructions = s->proof.loop_instructions[0];
@@ -113,7 +111,7 @@ static void make_args(shapes *s) {
 }
 
 static gpuchar_status prepare(shapes *s) {
-    gpuchar_status status = gc_kernel_load(s->session, s->image, KERNEL, &s->function);
+    gpuchar_status status = gc_kernel_load(s->session, s->call.images[0], KERNEL, &s->function);
     if (status == GPUCHAR_OK) {
         status = gc_slots_alloc(s->session, (uint32_t)launch_points(s) * s->options->launches, &s->slots);
     }
@@ -152,14 +150,17 @@ static gpuchar_status reduce(shapes *s, const gc_sample *samples) {
     return GPUCHAR_OK;
 }
 
-static gpuchar_status measure(shapes *s) {
+static gpuchar_status measure(void *state) {
+    shapes *s = state;
     gc_point points[2 * GC_SHAPES_PATHS + GC_SHAPES_POINTS_MAX];
     gc_timing timing = {0};
     const size_t count = launch_points(s), bytes = count * s->options->launches * sizeof *timing.samples;
+    gpuchar_status status = prepare(s);
+    if (status != GPUCHAR_OK) return status;
     for (size_t i = 0; i < count; ++i) points[i] = point_of(s, &s->args[i]);
     timing.samples = malloc(bytes);
     if (!timing.samples) return gc_fail_memory(bytes);
-    gpuchar_status status = gc_measure(s->session, &s->slots, points, count, s->options->launches, &timing);
+    status = gc_measure(s->session, &s->slots, points, count, s->options->launches, &timing);
     if (status == GPUCHAR_OK) status = reduce(s, timing.samples);
     free(timing.samples);
     if (status != GPUCHAR_OK) return status;
@@ -197,17 +198,23 @@ static void fill_counters(void *user, const gpuchar_counters_result *read) {
     s->result->evidence.counter_passes = read->passes;
 }
 
-static gpuchar_status count(shapes *s) {
+static gpuchar_status count(void *state) {
+    shapes *s = state;
     const gc_range_request request = {metrics, METRICS, 2 * s->result->point_count, launch_range, s};
-    return gc_evidence_count_ranges(s->session, s->options->counters, s->options->require, &request, fill_counters,
-                                    &s->result->evidence, &s->result->counters_ns);
+    gpuchar_status status = gc_evidence_count_ranges(&s->call, &request, fill_counters);
+    if (status == GPUCHAR_OK) gc_shapes_recount(s->result);
+    return status;
 }
 
 /* ---- fill ---- */
 
-static gpuchar_status begin_result(shapes *s) {
-    const gpuchar_divergence_shapes_options *options = s->options;
-    gpuchar_divergence_shapes_result *result = s->result;
+static gpuchar_status begin(void *state) {
+    shapes *s = state;
+    const gpuchar_divergence_shapes_options *options = s->call.options;
+    gpuchar_divergence_shapes_result *result = s->call.result;
+    s->session = s->call.session;
+    s->options = options;
+    s->result = result;
     const size_t points = options->shapes_count + options->given_count;
     result->points = calloc(points, sizeof result->points[0]);
     if (!result->points) return gc_fail_memory(points * sizeof result->points[0]);
@@ -231,66 +238,28 @@ static gpuchar_status begin_result(shapes *s) {
     return GPUCHAR_OK;
 }
 
-static gpuchar_status run_all(shapes *s) {
-    gpuchar_session *session = s->session;
-    gpuchar_status status = begin_result(s);
-    if (status == GPUCHAR_OK) status = gc_evidence_possible(session, s->options->counters, s->options->require);
-    if (status == GPUCHAR_OK) status = compile(s);
-    if (status == GPUCHAR_OK) gc_session_progress(session, "compile", 1);
-    if (status == GPUCHAR_OK) status = prove(s);
-    if (status == GPUCHAR_OK) gc_session_progress(session, "proof", 1);
-    if (status == GPUCHAR_OK) status = gc_session_check_cancel(session);
-    if (session->kind == GC_SESSION_LIVE) {
-        if (status == GPUCHAR_OK) status = prepare(s);
-        if (status == GPUCHAR_OK) status = measure(s);
-    } else {
-        s->result->evidence.flags |= GPUCHAR_FLAG_COMPILE_ONLY;
-    }
-    if (status == GPUCHAR_OK) status = count(s);
-    if (status != GPUCHAR_OK) return status;
-    gc_shapes_recount(s->result);
-    return gc_evidence_settle(&s->result->evidence, s->options->require, s->proof.reason);
-}
-
-static gpuchar_status run(gpuchar_session *session, const void *options, void *result) {
-    const uint64_t begin = gc_now_ns();
-    shapes *s = calloc(1, sizeof *s);
-    if (!s) return gc_fail_memory(sizeof *s);
-    s->session = session;
-    s->options = options;
-    s->result = result;
-    gpuchar_status status = run_all(s);
-    gc_image_release(s->image);
-    if (session->kind == GC_SESSION_LIVE) gc_slots_free(session, &s->slots);
-    s->result->call_ns = gc_now_ns() - begin;
-    free(s);
-    return status;
+static void release(void *state) {
+    shapes *s = state;
+    if (s->session->kind == GC_SESSION_LIVE) gc_slots_free(s->session, &s->slots);
 }
 
 /* ---- the descriptor ---- */
 
 const gc_experiment gc_experiment_divergence_shapes = {
-    .about = {"divergence_shapes", "what nested and unbalanced divergence costs", "gpuchar_divergence_shapes_options",
-              "gpuchar_divergence_shapes_result", sizeof(gpuchar_divergence_shapes_options),
-              sizeof(gpuchar_divergence_shapes_result)},
-    .options_min_size = sizeof(gpuchar_divergence_shapes_options),
-    .result_min_size = sizeof(gpuchar_divergence_shapes_result),
+    GC_EXPERIMENT(divergence_shapes, "what nested and unbalanced divergence costs"),
     .resolve = gc_shapes_resolve,
     .preset = gc_shapes_preset,
-    .run = run,
+    .state_bytes = sizeof(shapes),
+    .begin = begin,
+    .kernels = kernels,
+    .prove = prove,
+    .measure = measure,
+    .count = count,
+    .counters_ns = offsetof(gpuchar_divergence_shapes_result, counters_ns),
+    .release = release,
     .result_free = gc_divergence_shapes_free,
     .text = gc_divergence_shapes_text,
     .answer = gc_divergence_shapes_answer,
 };
 
-GC_DEFINE_INIT(gpuchar_divergence_shapes_options)
-GC_DEFINE_INIT(gpuchar_divergence_shapes_result)
-
-void gpuchar_divergence_shapes_result_free(gpuchar_divergence_shapes_result *result) {
-    if (result) gc_divergence_shapes_free(result);
-}
-
-gpuchar_status gpuchar_divergence_shapes(gpuchar_session *session, const gpuchar_divergence_shapes_options *options,
-                                         gpuchar_divergence_shapes_result *result) {
-    return gc_experiment_run(&gc_experiment_divergence_shapes, session, options, result);
-}
+GC_EXPERIMENT_FUNCTIONS(divergence_shapes)

@@ -38,10 +38,10 @@ static const uint32_t validation_ways[IMAGES] = {0, 1, 2, 32};
 
 /* One call: what it holds until its end. */
 typedef struct sweep {
+    gc_call call;
     gpuchar_session *session;
     const gpuchar_divergence_sweep_options *options;
     gpuchar_divergence_sweep_result *result;
-    gc_image *images[IMAGES];
     CUfunction functions[IMAGES];
     gc_divergence_proof proof;
     gc_slots slots;
@@ -52,21 +52,37 @@ typedef struct sweep {
 
 /* ---- kernel and proof ---- */
 
-static gpuchar_status compile(sweep *s) {
-    const gc_define body[] = {{"GPUCHAR_KIND", s->options->kind}, {"GPUCHAR_BODY", s->options->body}};
-    gc_define ways[IMAGES];
-    gc_template templates[IMAGES] = {{"divergence_sweep", "paths", body, GC_COUNT(body), ""}};
-    size_t count = s->options->counters == GPUCHAR_COUNTERS_OFF ? 1 : IMAGES;
-    for (size_t i = 1; i < count; ++i) {
-        ways[i] = (gc_define){"GPUCHAR_WAYS", validation_ways[i]};
-        templates[i] = (gc_template){"divergence_validation", NULL, &ways[i], 1, ""};
+static void kernels(const void *raw, gc_kernel_list *list) {
+    const gpuchar_divergence_sweep_options *options = raw;
+    list->templates[IMAGE_SWEEP] = (gc_template){
+        "divergence_sweep", "paths", {{"GPUCHAR_KIND", options->kind}, {"GPUCHAR_BODY", options->body}}, NULL};
+    list->count = options->counters == GPUCHAR_COUNTERS_OFF ? 1 : IMAGES;
+    for (size_t i = 1; i < list->count; ++i) {
+        list->templates[i] = (gc_template){"divergence_validation", NULL, {{"GPUCHAR_WAYS", validation_ways[i]}}, NULL};
     }
-    gpuchar_status status = gc_templates_compile(s->session, templates, count, s->images);
-    for (size_t i = 0; i < count && status == GPUCHAR_OK; ++i) s->result->compile_ns += s->images[i]->compile_ns;
-    return status;
 }
 
-static gpuchar_status prove(sweep *s) {
+/* What the machine code says one launch of each point executes in its loops: the proof followed every path's turns. */
+static void expect(sweep *s) {
+    gpuchar_divergence_sweep_result *result = s->result;
+    uint64_t most = 0, iterations = s->options->iterations;
+    for (size_t i = 0; i < result->point_count; ++i) {
+        gpuchar_divergence_point *point = &result->points[i];
+        if (point->ways > most) most = point->ways;
+        if (!(result->evidence.flags & GPUCHAR_FLAG_PROVED)) continue;
+        point->expected_count = point->ways * iterations * result->loop_instructions;
+        point->known |= GPUCHAR_DIVERGENCE_POINT_EXPECTED;
+    }
+    result->evidence.intended_count = most * iterations * s->options->body;
+    if (!(result->evidence.flags & GPUCHAR_FLAG_PROVED)) return;
+    memcpy(result->evidence.mnemonic, s->proof.mnemonic, sizeof result->evidence.mnemonic);
+    result->evidence.decoded_count = most * iterations * s->proof.loop_intended[0];
+    result->evidence.scaffold_count = most * iterations * (result->loop_instructions - s->proof.loop_intended[0]);
+    result->evidence.known |= GPUCHAR_EVIDENCE_DECODED;
+}
+
+static gpuchar_status prove(void *state) {
+    sweep *s = state;
     const sweep_args arguments = {.header = {.iterations = s->options->iterations}};
     const gc_divergence_claim claim = {.kernel = "gpuchar_divergence_sweep",
                                        .mnemonics = &mnemonics[s->options->kind],
@@ -79,15 +95,16 @@ static gpuchar_status prove(sweep *s) {
                                        .turns_offset = offsetof(sweep_args, header.iterations),
                                        .lanes_offset = offsetof(sweep_args, lanes)};
     gpuchar_divergence_sweep_result *result = s->result;
-    gpuchar_status status = gc_evidence_prove(s->session, s->images[0], &claim, s->options->require, &s->proof,
-                                              &result->evidence, &result->prove_ns);
-    if (status != GPUCHAR_OK || s->proof.status != GPUCHAR_OK) return status;
-    result->loop_instructions = s->proof.loop_instructions[0];
-    result->loop_stall_cycles = s->proof.loop_stall[0];
-    result->code_bytes = s->proof.region_bytes;
-    result->dispatch_decisions = s->proof.dispatch_decisions;
-    result->known |= GPUCHAR_DIVERGENCE_DECODED;
-    return GPUCHAR_OK;
+    gpuchar_status status = gc_evidence_prove(&s->call, IMAGE_SWEEP, &claim, &s->proof);
+    if (status == GPUCHAR_OK && s->proof.status == GPUCHAR_OK) {
+        result->loop_instructions = s->proof.loop_instructions[0];
+        result->loop_stall_cycles = s->proof.loop_stall[0];
+        result->code_bytes = s->proof.region_bytes;
+        result->dispatch_decisions = s->proof.dispatch_decisions;
+        result->known |= GPUCHAR_DIVERGENCE_DECODED;
+    }
+    expect(s);
+    return status;
 }
 
 /* ---- measure ---- */
@@ -96,8 +113,8 @@ static gpuchar_status load(sweep *s) {
     static const char *const names[IMAGES] = {"gpuchar_divergence_sweep", "gpuchar_divergence_validation",
                                               "gpuchar_divergence_validation", "gpuchar_divergence_validation"};
     gpuchar_status status = GPUCHAR_OK;
-    for (size_t i = 0; i < IMAGES && s->images[i] && status == GPUCHAR_OK; ++i) {
-        status = gc_kernel_load(s->session, s->images[i], names[i], &s->functions[i]);
+    for (size_t i = 0; i < s->call.image_count && status == GPUCHAR_OK; ++i) {
+        status = gc_kernel_load(s->session, s->call.images[i], names[i], &s->functions[i]);
     }
     return status;
 }
@@ -198,15 +215,18 @@ static gpuchar_status reduce(sweep *s, const gc_sample *samples) {
     return GPUCHAR_OK;
 }
 
-static gpuchar_status measure(sweep *s) {
+static gpuchar_status measure(void *state) {
+    sweep *s = state;
     gc_point points[2 * PATHS];
     gc_timing timing = {0};
     size_t count = PATHS + s->options->ways_count;
+    gpuchar_status status = prepare(s);
+    if (status != GPUCHAR_OK) return status;
     for (size_t i = 0; i < PATHS; ++i) points[i] = point_of(s, IMAGE_SWEEP, &s->path_args[i]);
     for (size_t i = PATHS; i < count; ++i) points[i] = point_of(s, IMAGE_SWEEP, &s->point_args[i - PATHS]);
     timing.samples = malloc(count * s->options->launches * sizeof *timing.samples);
     if (!timing.samples) return gc_fail_memory(count * s->options->launches * sizeof *timing.samples);
-    gpuchar_status status = gc_measure(s->session, &s->slots, points, count, s->options->launches, &timing);
+    status = gc_measure(s->session, &s->slots, points, count, s->options->launches, &timing);
     if (status == GPUCHAR_OK) status = reduce_clock(timing.samples, count * s->options->launches, s->result);
     if (status == GPUCHAR_OK) status = reduce(s, timing.samples);
     free(timing.samples);
@@ -264,36 +284,23 @@ static void fill_counters(void *user, const gpuchar_counters_result *read) {
     result->evidence.counter_passes = read->passes;
 }
 
-static gpuchar_status count(sweep *s) {
+static gpuchar_status count(void *state) {
+    sweep *s = state;
     const gc_range_request request = {metrics, METRICS, 2 * (s->options->ways_count + IMAGES - 1), launch_range, s};
-    return gc_evidence_count_ranges(s->session, s->options->counters, s->options->require, &request, fill_counters,
-                                    &s->result->evidence, &s->result->counters_ns);
+    gpuchar_status status = gc_evidence_count_ranges(&s->call, &request, fill_counters);
+    if (status == GPUCHAR_OK) gc_divergence_recount(s->result);
+    return status;
 }
 
 /* ---- fill ---- */
 
-/* What the machine code says one launch of each point executes in its loops: the proof followed every path's turns. */
-static void expect(sweep *s) {
-    gpuchar_divergence_sweep_result *result = s->result;
-    uint64_t most = 0, iterations = s->options->iterations;
-    for (size_t i = 0; i < result->point_count; ++i) {
-        gpuchar_divergence_point *point = &result->points[i];
-        if (point->ways > most) most = point->ways;
-        if (!(result->evidence.flags & GPUCHAR_FLAG_PROVED)) continue;
-        point->expected_count = point->ways * iterations * result->loop_instructions;
-        point->known |= GPUCHAR_DIVERGENCE_POINT_EXPECTED;
-    }
-    result->evidence.intended_count = most * iterations * s->options->body;
-    if (!(result->evidence.flags & GPUCHAR_FLAG_PROVED)) return;
-    memcpy(result->evidence.mnemonic, s->proof.mnemonic, sizeof result->evidence.mnemonic);
-    result->evidence.decoded_count = most * iterations * s->proof.loop_intended[0];
-    result->evidence.scaffold_count = most * iterations * (result->loop_instructions - s->proof.loop_intended[0]);
-    result->evidence.known |= GPUCHAR_EVIDENCE_DECODED;
-}
-
-static gpuchar_status begin_result(sweep *s) {
-    const gpuchar_divergence_sweep_options *options = s->options;
-    gpuchar_divergence_sweep_result *result = s->result;
+static gpuchar_status begin(void *state) {
+    sweep *s = state;
+    const gpuchar_divergence_sweep_options *options = s->call.options;
+    gpuchar_divergence_sweep_result *result = s->call.result;
+    s->session = s->call.session;
+    s->options = options;
+    s->result = result;
     result->points = calloc(options->ways_count, sizeof result->points[0]);
     if (!result->points) return gc_fail_memory(options->ways_count * sizeof result->points[0]);
     result->point_count = options->ways_count;
@@ -307,62 +314,30 @@ static gpuchar_status begin_result(sweep *s) {
     return GPUCHAR_OK;
 }
 
-static void release(sweep *s) {
-    for (size_t i = 0; i < IMAGES; ++i) gc_image_release(s->images[i]);
+static void release(void *state) {
+    sweep *s = state;
     if (s->session->kind != GC_SESSION_LIVE) return;
     gc_buffer_free(s->session, &s->table);
     gc_slots_free(s->session, &s->slots);
 }
 
-static gpuchar_status run(gpuchar_session *session, const void *options, void *result) {
-    sweep s = {.session = session, .options = options, .result = result};
-    gpuchar_divergence_sweep_result *filled = result;
-    uint64_t begin = gc_now_ns();
-    gpuchar_status status = begin_result(&s);
-    if (status == GPUCHAR_OK) status = gc_evidence_possible(session, s.options->counters, s.options->require);
-    if (status == GPUCHAR_OK) status = compile(&s);
-    if (status == GPUCHAR_OK) gc_session_progress(session, "compile", 1);
-    if (status == GPUCHAR_OK) status = prove(&s);
-    if (status == GPUCHAR_OK) gc_session_progress(session, "proof", 1);
-    if (status == GPUCHAR_OK) status = gc_session_check_cancel(session);
-    if (status == GPUCHAR_OK) expect(&s);
-    if (session->kind == GC_SESSION_LIVE) {
-        if (status == GPUCHAR_OK) status = prepare(&s);
-        if (status == GPUCHAR_OK) status = measure(&s);
-    } else {
-        filled->evidence.flags |= GPUCHAR_FLAG_COMPILE_ONLY;
-    }
-    if (status == GPUCHAR_OK) status = count(&s);
-    if (status == GPUCHAR_OK) gc_divergence_recount(filled);
-    release(&s);
-    filled->call_ns = gc_now_ns() - begin;
-    return status == GPUCHAR_OK ? gc_evidence_settle(&filled->evidence, s.options->require, s.proof.reason) : status;
-}
-
 /* ---- the descriptor ---- */
 
 const gc_experiment gc_experiment_divergence_sweep = {
-    .about = {"divergence_sweep", "what k paths through one warp cost", "gpuchar_divergence_sweep_options",
-              "gpuchar_divergence_sweep_result", sizeof(gpuchar_divergence_sweep_options),
-              sizeof(gpuchar_divergence_sweep_result)},
-    .options_min_size = sizeof(gpuchar_divergence_sweep_options),
-    .result_min_size = sizeof(gpuchar_divergence_sweep_result),
+    GC_EXPERIMENT(divergence_sweep, "what k paths through one warp cost"),
     .resolve = gc_divergence_resolve,
     .preset = gc_divergence_preset,
-    .run = run,
+    .state_bytes = sizeof(sweep),
+    .begin = begin,
+    .kernels = kernels,
+    .prove = prove,
+    .measure = measure,
+    .count = count,
+    .counters_ns = offsetof(gpuchar_divergence_sweep_result, counters_ns),
+    .release = release,
     .result_free = gc_divergence_sweep_free,
     .text = gc_divergence_sweep_text,
     .answer = gc_divergence_sweep_answer,
 };
 
-GC_DEFINE_INIT(gpuchar_divergence_sweep_options)
-GC_DEFINE_INIT(gpuchar_divergence_sweep_result)
-
-void gpuchar_divergence_sweep_result_free(gpuchar_divergence_sweep_result *result) {
-    if (result) gc_divergence_sweep_free(result);
-}
-
-gpuchar_status gpuchar_divergence_sweep(gpuchar_session *session, const gpuchar_divergence_sweep_options *options,
-                                        gpuchar_divergence_sweep_result *result) {
-    return gc_experiment_run(&gc_experiment_divergence_sweep, session, options, result);
-}
+GC_EXPERIMENT_FUNCTIONS(divergence_sweep)

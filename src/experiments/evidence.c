@@ -8,39 +8,40 @@ static bool never_swallowed(gpuchar_status status) {
     return status == GPUCHAR_E_CANCELLED || status == GPUCHAR_E_CONTEXT_LOST || status == GPUCHAR_E_OUT_OF_MEMORY;
 }
 
-gpuchar_status gc_evidence_possible(const gpuchar_session *session, uint32_t counters, uint32_t require) {
-    const char *option = counters == GPUCHAR_COUNTERS_REQUIRED      ? "counters are required"
-                         : (require & GPUCHAR_REQUIRE_COUNTED) != 0 ? "`require` asks for counters"
-                         : (require & GPUCHAR_REQUIRE_STABLE) != 0  ? "`require` asks for steady samples"
-                                                                    : NULL;
-    if (session->kind != GC_SESSION_COMPILE_ONLY || !option) return GPUCHAR_OK;
+gpuchar_status gc_evidence_possible(const gc_call *call) {
+    const char *option = call->counters == GPUCHAR_COUNTERS_REQUIRED      ? "counters are required"
+                         : (call->require & GPUCHAR_REQUIRE_COUNTED) != 0 ? "`require` asks for counters"
+                         : (call->require & GPUCHAR_REQUIRE_STABLE) != 0  ? "`require` asks for steady samples"
+                                                                          : NULL;
+    if (call->session->kind != GC_SESSION_COMPILE_ONLY || !option) return GPUCHAR_OK;
     gc_fail(GPUCHAR_E_NOT_APPLICABLE, "%s, but a compile-only session runs nothing", option);
     gc_hint("open the session on a GPU, or demand no more than GPUCHAR_REQUIRE_PROVED");
     return GPUCHAR_E_NOT_APPLICABLE;
 }
 
-gpuchar_status gc_evidence_take_proof(gpuchar_session *session, const char *kernel, gpuchar_status proof_status,
-                                      const char *reason, uint32_t require, gpuchar_evidence *evidence) {
-    evidence->arch = session->architecture;
+gpuchar_status gc_evidence_take_proof(gc_call *call, const char *kernel, gpuchar_status proof_status,
+                                      const char *reason) {
+    gpuchar_evidence *evidence = call->evidence;
+    evidence->arch = call->session->architecture;
     if (proof_status == GPUCHAR_OK) {
         if (evidence->proof_status == GPUCHAR_OK) evidence->flags |= GPUCHAR_FLAG_PROVED;
         return GPUCHAR_OK;
     }
-    if (evidence->proof_status == GPUCHAR_OK) evidence->proof_status = proof_status;
+    if (evidence->proof_status == GPUCHAR_OK) {
+        evidence->proof_status = proof_status;
+        call->reason = reason;
+    }
     evidence->flags &= ~(uint32_t)GPUCHAR_FLAG_PROVED;
-    gc_log_write(gc_runtime_log(session->runtime), GPUCHAR_LOG_WARNING, "%s is not proved: %s", kernel, reason);
-    if (!(require & GPUCHAR_REQUIRE_PROVED)) return GPUCHAR_OK;
+    gc_log_write(gc_runtime_log(call->session->runtime), GPUCHAR_LOG_WARNING, "%s is not proved: %s", kernel, reason);
+    if (!(call->require & GPUCHAR_REQUIRE_PROVED)) return GPUCHAR_OK;
     return gc_advise(gc_fail(GPUCHAR_E_NOT_PROVED, "%s: %s", kernel, reason),
                      "without GPUCHAR_REQUIRE_PROVED the call goes on and says what is missing");
 }
 
-gpuchar_status gc_evidence_prove(gpuchar_session *session, const gc_image *image, const gc_divergence_claim *claim,
-                                 uint32_t require, gc_divergence_proof *proof, gpuchar_evidence *evidence,
-                                 uint64_t *prove_ns) {
+gpuchar_status gc_evidence_prove(gc_call *call, size_t image, const gc_divergence_claim *claim,
+                                 gc_divergence_proof *proof) {
     gc_error_box *before = gc_error_take();
-    uint64_t begin = gc_now_ns();
-    gpuchar_status status = gc_prove_divergence(image->bytes, image->size, claim, proof);
-    *prove_ns += gc_now_ns() - begin;
+    gpuchar_status status = gc_prove_divergence(call->images[image]->bytes, call->images[image]->size, claim, proof);
     if (status == GPUCHAR_E_OUT_OF_MEMORY) {
         gc_error_put(before, GPUCHAR_OK); /* gives the older detail up */
         return status;
@@ -48,13 +49,13 @@ gpuchar_status gc_evidence_prove(gpuchar_session *session, const gc_image *image
     /* Machine code that cannot be decoded is a proof that is missing, not a measurement that failed. */
     if (status != GPUCHAR_OK) snprintf(proof->reason, sizeof proof->reason, "%s", gpuchar_last_error()->message);
     gc_error_restore(before);
-    return gc_evidence_take_proof(session, claim->kernel, proof->status, proof->reason, require, evidence);
+    return gc_evidence_take_proof(call, claim->kernel, proof->status, proof->reason);
 }
 
-gpuchar_status gc_evidence_count(gpuchar_session *session, uint32_t counters, uint32_t require, gc_count_function count,
-                                 void *user, gpuchar_evidence *evidence) {
-    bool required = counters == GPUCHAR_COUNTERS_REQUIRED || (require & GPUCHAR_REQUIRE_COUNTED);
-    if (counters == GPUCHAR_COUNTERS_OFF && !required) {
+gpuchar_status gc_evidence_count(gc_call *call, gc_count_function count, void *user) {
+    gpuchar_evidence *evidence = call->evidence;
+    bool required = call->counters == GPUCHAR_COUNTERS_REQUIRED || (call->require & GPUCHAR_REQUIRE_COUNTED);
+    if (call->counters == GPUCHAR_COUNTERS_OFF && !required) {
         evidence->counters_status = GPUCHAR_E_NOT_REQUESTED;
         return GPUCHAR_OK;
     }
@@ -67,7 +68,7 @@ gpuchar_status gc_evidence_count(gpuchar_session *session, uint32_t counters, ui
     evidence->counters_status = status;
     if (status < 0) {
         const gpuchar_error *error = gpuchar_last_error();
-        gc_log_write(gc_runtime_log(session->runtime), GPUCHAR_LOG_INFO, "no counters: %s (%s)", error->message,
+        gc_log_write(gc_runtime_log(call->session->runtime), GPUCHAR_LOG_INFO, "no counters: %s (%s)", error->message,
                      error->hint);
     }
     gc_error_restore(before);
@@ -103,14 +104,9 @@ static gpuchar_status read_ranges(void *user) {
     return status;
 }
 
-gpuchar_status gc_evidence_count_ranges(gpuchar_session *session, uint32_t counters, uint32_t require,
-                                        const gc_range_request *request, gc_fill_function fill,
-                                        gpuchar_evidence *evidence, uint64_t *counters_ns) {
-    reading r = {session, request, fill};
-    const uint64_t begin = gc_now_ns();
-    gpuchar_status status = gc_evidence_count(session, counters, require, read_ranges, &r, evidence);
-    *counters_ns = gc_now_ns() - begin;
-    return status;
+gpuchar_status gc_evidence_count_ranges(gc_call *call, const gc_range_request *request, gc_fill_function fill) {
+    reading r = {call->session, request, fill};
+    return gc_evidence_count(call, read_ranges, &r);
 }
 
 void gc_evidence_time(const gc_timing *timing, gpuchar_evidence *evidence) {

@@ -3,47 +3,40 @@
 #define GC_EXPERIMENTS_EVIDENCE_H
 
 #include <core/util.h>
+#include <experiments/experiment.h>
 #include <gpuchar/counters.h>
-#include <gpuchar/experiment.h>
-#include <gpuchar/stat.h>
-#include <codegen/compile.h>
 #include <measure/range_counters.h>
 #include <measure/timing.h>
 #include <proof/proof.h>
-#include <session/session_internal.h>
 
 /* Reads counters into whatever `user` is. */
 typedef gpuchar_status (*gc_count_function)(void *user);
 
 /* E_NOT_APPLICABLE when the caller demands what only a run gives and the session runs nothing. Before any work. */
-gpuchar_status gc_evidence_possible(const gpuchar_session *session, uint32_t counters, uint32_t require);
+gpuchar_status gc_evidence_possible(const gc_call *call);
 
 /*
- * One proof's verdict. PROVED stays as long as all of them are good; of the first that is not the status stays. A failure only
- * when `require` makes one of it.
+ * One proof's verdict. PROVED stays as long as all of them are good; of the first that is not, status and reason stay (which
+ * outlives the call's steps). A failure only when `require` makes one of it.
  */
-gpuchar_status gc_evidence_take_proof(gpuchar_session *session, const char *kernel, gpuchar_status proof_status,
-                                      const char *reason, uint32_t require, gpuchar_evidence *evidence);
+gpuchar_status gc_evidence_take_proof(gc_call *call, const char *kernel, gpuchar_status proof_status,
+                                      const char *reason);
 
-/* Proves a kernel and takes the verdict. `prove_ns` grows. Fails as take_proof, or out of memory. */
-gpuchar_status gc_evidence_prove(gpuchar_session *session, const gc_image *image, const gc_divergence_claim *claim,
-                                 uint32_t require, gc_divergence_proof *proof, gpuchar_evidence *evidence,
-                                 uint64_t *prove_ns);
+/* Proves the kernel of an image and takes the verdict. Fails as take_proof, or out of memory. `proof` lasts as long as the call. */
+gpuchar_status gc_evidence_prove(gc_call *call, size_t image, const gc_divergence_claim *claim,
+                                 gc_divergence_proof *proof);
 
 /*
  * Runs `count` as the caller's `counters` option says. Off or not possible: the evidence tells why and the thread's
  * last error stays as it was. Required and not possible, cancelled, or a lost context: that failure.
  */
-gpuchar_status gc_evidence_count(gpuchar_session *session, uint32_t counters, uint32_t require, gc_count_function count,
-                                 void *user, gpuchar_evidence *evidence);
+gpuchar_status gc_evidence_count(gc_call *call, gc_count_function count, void *user);
 
 /* Takes what was read into the experiment's result; every value is valid. `user` is the request's. */
 typedef void (*gc_fill_function)(void *user, const gpuchar_counters_result *read);
 
-/* The same of ranges of launches, with the time that it took. A session without GPU reads none, nor hardware that gives no number. */
-gpuchar_status gc_evidence_count_ranges(gpuchar_session *session, uint32_t counters, uint32_t require,
-                                        const gc_range_request *request, gc_fill_function fill,
-                                        gpuchar_evidence *evidence, uint64_t *counters_ns);
+/* The same of ranges of launches. A session without GPU reads none, nor hardware that gives no number. */
+gpuchar_status gc_evidence_count_ranges(gc_call *call, const gc_range_request *request, gc_fill_function fill);
 
 /* What the timing says of the conditions: SM clock, whether it kept still, throttling. */
 void gc_evidence_time(const gc_timing *timing, gpuchar_evidence *evidence);

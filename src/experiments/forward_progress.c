@@ -29,13 +29,12 @@ typedef struct progress_args {
 
 /* One call: what it holds until its end. */
 typedef struct progress {
+    gc_call call;
     gpuchar_session *session;
     const gpuchar_forward_progress_options *options;
     gpuchar_forward_progress_result *result;
-    gc_image *images[PROBES];
     void *without_yield[ORDERS]; /* copies of the peer probes' images, patched; NULL: not possible */
     gc_worker *worker;
-    const char *reason; /* of the first proof that is missing */
     gc_spin_proof proofs[PROBES];
 } progress;
 
@@ -88,16 +87,11 @@ static void preset(uint32_t which, void *raw) {
 
 /* ---- kernel and proof ---- */
 
-static gpuchar_status compile(progress *p) {
-    gc_define probe[PROBES];
-    gc_template templates[PROBES];
+static void kernels(const void *options, gc_kernel_list *list) {
+    (void)options;
     for (int i = 0; i < PROBES; ++i) {
-        probe[i] = (gc_define){"GPUCHAR_PROBE", i + 1};
-        templates[i] = (gc_template){"forward_progress", NULL, &probe[i], 1, ""};
+        list->templates[list->count++] = (gc_template){"forward_progress", NULL, {{"GPUCHAR_PROBE", i + 1}}, NULL};
     }
-    gpuchar_status status = gc_templates_compile(p->session, templates, PROBES, p->images);
-    for (int i = 0; i < PROBES && status == GPUCHAR_OK; ++i) p->result->compile_ns += p->images[i]->compile_ns;
-    return status;
 }
 
 static void take_code(const gc_spin_proof *proof, gpuchar_progress_code *code) {
@@ -132,14 +126,12 @@ static gpuchar_status prove_bytes(progress *p, int probe, const void *bytes, siz
     if (status != GPUCHAR_OK) snprintf(proof->reason, sizeof proof->reason, "%s", gpuchar_last_error()->message);
     gc_error_restore(before);
     take_code(proof, code);
-    if (proof->status != GPUCHAR_OK && !p->reason) p->reason = proof->reason;
-    return gc_evidence_take_proof(p->session, KERNEL, proof->status, proof->reason, p->options->require,
-                                  &p->result->evidence);
+    return gc_evidence_take_proof(&p->call, KERNEL, proof->status, proof->reason);
 }
 
 /* The peer probes once more with NOP for YIELD; where there is no YIELD, nothing. */
 static gpuchar_status take_yields_out(progress *p, int order) {
-    const gc_image *image = p->images[PROBE_PEER + order];
+    const gc_image *image = p->call.images[PROBE_PEER + order];
     gpuchar_progress_code *code = &p->result->peers[ORDERS + order].code;
     if (p->result->peers[order].code.yields == 0) return GPUCHAR_OK;
     void *copy = malloc(image->size);
@@ -153,14 +145,13 @@ static gpuchar_status take_yields_out(progress *p, int order) {
     return status;
 }
 
-static gpuchar_status prove(progress *p) {
-    const uint64_t begin = gc_now_ns();
+static gpuchar_status prove(void *state) {
+    progress *p = state;
     gpuchar_status status = GPUCHAR_OK;
     for (int i = 0; i < PROBES && status == GPUCHAR_OK; ++i) {
-        status = prove_bytes(p, i, p->images[i]->bytes, p->images[i]->size, code_of(p, i));
+        status = prove_bytes(p, i, p->call.images[i]->bytes, p->call.images[i]->size, code_of(p, i));
     }
     for (int i = 0; i < ORDERS && status == GPUCHAR_OK; ++i) status = take_yields_out(p, i);
-    p->result->prove_ns = gc_now_ns() - begin;
     return status;
 }
 
@@ -228,7 +219,7 @@ static gpuchar_status repeat(progress *p, const probe *what, gc_progress_state *
 
 static gpuchar_status run_lock(progress *p) {
     gpuchar_forward_progress_result *result = p->result;
-    const probe what = {p->images[PROBE_LOCK]->bytes, p->images[PROBE_LOCK]->size, 1, 0};
+    const probe what = {p->call.images[PROBE_LOCK]->bytes, p->call.images[PROBE_LOCK]->size, 1, 0};
     gc_progress_state state;
     gpuchar_status status = repeat(p, &what, &state, &result->lock);
     if (result->lock.end != GPUCHAR_PROGRESS_ENDED && result->lock.end != GPUCHAR_PROGRESS_SPIN_LIMIT) return status;
@@ -241,7 +232,7 @@ static gpuchar_status run_producers(progress *p) {
     gpuchar_status status = GPUCHAR_OK;
     for (size_t i = 0; i < p->result->producer_count && status == GPUCHAR_OK; ++i) {
         gpuchar_progress_producer *producer = &p->result->producers[i];
-        const probe what = {p->images[PROBE_PRODUCER]->bytes, p->images[PROBE_PRODUCER]->size,
+        const probe what = {p->call.images[PROBE_PRODUCER]->bytes, p->call.images[PROBE_PRODUCER]->size,
                             (uint32_t)producer->turns, 1};
         gc_progress_state state;
         status = repeat(p, &what, &state, &producer->run);
@@ -252,7 +243,7 @@ static gpuchar_status run_producers(progress *p) {
 static gpuchar_status run_peers(progress *p) {
     gpuchar_status status = GPUCHAR_OK;
     for (int i = 0; i < 2 * ORDERS && status == GPUCHAR_OK; ++i) {
-        const gc_image *image = p->images[PROBE_PEER + i % ORDERS];
+        const gc_image *image = p->call.images[PROBE_PEER + i % ORDERS];
         const void *bytes = i < ORDERS ? image->bytes : p->without_yield[i % ORDERS];
         const probe what = {bytes, image->size, 1, 0};
         gc_progress_state state;
@@ -261,7 +252,8 @@ static gpuchar_status run_peers(progress *p) {
     return status;
 }
 
-static gpuchar_status run_probes(progress *p) {
+static gpuchar_status measure(void *state) {
+    progress *p = state;
     gc_timing timing = {.steady = true};
     uint32_t before = 0, after = 0;
     const uint64_t begin = gc_now_ns();
@@ -282,81 +274,51 @@ static gpuchar_status run_probes(progress *p) {
 
 /* ---- fill ---- */
 
-static gpuchar_status begin_result(progress *p) {
-    gpuchar_forward_progress_result *result = p->result;
-    const uint32_t count = p->options->producer_turns_count;
-    result->producers = calloc(count, sizeof result->producers[0]);
-    if (!result->producers) return gc_fail_memory(count * sizeof result->producers[0]);
-    result->producer_count = count;
-    for (uint32_t i = 0; i < count; ++i) result->producers[i].turns = p->options->producer_turns[i];
-    result->spin_limit = p->options->spin_limit;
-    result->launches = p->options->launches;
-    result->limit_ms = p->options->limit_ms;
-    return GPUCHAR_OK;
-}
-
 static gpuchar_status no_counters(void *user) {
     (void)user;
     return gc_advise(gc_fail(GPUCHAR_E_NOT_APPLICABLE, "the kernels run in another process, where nothing is counted"),
                      "leave `counters` at 0, and GPUCHAR_REQUIRE_COUNTED out of `require`");
 }
 
-static gpuchar_status work(progress *p) {
-    const gpuchar_forward_progress_options *options = p->options;
-    gpuchar_evidence *evidence = &p->result->evidence;
-    gpuchar_status status = begin_result(p);
-    if (status == GPUCHAR_OK) status = gc_evidence_possible(p->session, options->counters, options->require);
-    if (status == GPUCHAR_OK) {
-        status = gc_evidence_count(p->session, options->counters, options->require, no_counters, p, evidence);
-    }
-    if (status == GPUCHAR_OK) status = compile(p);
-    if (status == GPUCHAR_OK) gc_session_progress(p->session, "compile", 1);
-    if (status == GPUCHAR_OK) status = prove(p);
-    if (status == GPUCHAR_OK) status = gc_session_check_cancel(p->session);
-    if (p->session->kind != GC_SESSION_LIVE) {
-        evidence->flags |= GPUCHAR_FLAG_COMPILE_ONLY;
-    } else if (status == GPUCHAR_OK) {
-        status = run_probes(p);
-    }
-    return status;
+static gpuchar_status begin(void *state) {
+    progress *p = state;
+    const gpuchar_forward_progress_options *options = p->call.options;
+    gpuchar_forward_progress_result *result = p->call.result;
+    const uint32_t count = options->producer_turns_count;
+    p->session = p->call.session;
+    p->options = options;
+    p->result = result;
+    result->producers = calloc(count, sizeof result->producers[0]);
+    if (!result->producers) return gc_fail_memory(count * sizeof result->producers[0]);
+    result->producer_count = count;
+    for (uint32_t i = 0; i < count; ++i) result->producers[i].turns = options->producer_turns[i];
+    result->spin_limit = options->spin_limit;
+    result->launches = options->launches;
+    result->limit_ms = options->limit_ms;
+    return gc_evidence_count(&p->call, no_counters, p);
 }
 
-static gpuchar_status run(gpuchar_session *session, const void *options, void *result) {
-    progress p = {.session = session, .options = options, .result = result};
-    const uint64_t begin = gc_now_ns();
-    gpuchar_status status = work(&p);
-    gc_worker_stop(p.worker);
-    for (size_t i = 0; i < PROBES; ++i) gc_image_release(p.images[i]);
-    for (size_t i = 0; i < ORDERS; ++i) free(p.without_yield[i]);
-    p.result->call_ns = gc_now_ns() - begin;
-    if (status != GPUCHAR_OK) return status;
-    return gc_evidence_settle(&p.result->evidence, p.options->require, p.reason ? p.reason : "");
+static void release(void *state) {
+    progress *p = state;
+    gc_worker_stop(p->worker);
+    for (size_t i = 0; i < ORDERS; ++i) free(p->without_yield[i]);
 }
 
 /* ---- the descriptor ---- */
 
 const gc_experiment gc_experiment_forward_progress = {
-    .about = {"forward_progress", "whether lanes that wait for their own warp go on",
-              "gpuchar_forward_progress_options", "gpuchar_forward_progress_result",
-              sizeof(gpuchar_forward_progress_options), sizeof(gpuchar_forward_progress_result)},
-    .options_min_size = sizeof(gpuchar_forward_progress_options),
-    .result_min_size = sizeof(gpuchar_forward_progress_result),
+    GC_EXPERIMENT(forward_progress, "whether lanes that wait for their own warp go on"),
     .resolve = resolve,
     .preset = preset,
-    .run = run,
+    .state_bytes = sizeof(progress),
+    .begin = begin,
+    .kernels = kernels,
+    .prove = prove,
+    .measure = measure,
+    .release = release,
     .result_free = gc_progress_free,
     .text = gc_progress_text,
     .answer = gc_progress_answer,
 };
 
-GC_DEFINE_INIT(gpuchar_forward_progress_options)
-GC_DEFINE_INIT(gpuchar_forward_progress_result)
-
-void gpuchar_forward_progress_result_free(gpuchar_forward_progress_result *result) {
-    if (result) gc_progress_free(result);
-}
-
-gpuchar_status gpuchar_forward_progress(gpuchar_session *session, const gpuchar_forward_progress_options *options,
-                                        gpuchar_forward_progress_result *result) {
-    return gc_experiment_run(&gc_experiment_forward_progress, session, options, result);
-}
+GC_EXPERIMENT_FUNCTIONS(forward_progress)

@@ -28,10 +28,10 @@ static const int image_of[GPUCHAR_FORMS] = {IMAGE_BRANCH, IMAGE_BRANCH, IMAGE_PR
 
 /* One call: what it holds until its end. */
 typedef struct comparison {
+    gc_call call;
     gpuchar_session *session;
     const gpuchar_predication_compare_options *options;
     gpuchar_predication_compare_result *result;
-    gc_image *images[IMAGES];
     CUfunction functions[IMAGE_LENGTHS];
     gc_divergence_proof proofs[IMAGE_LENGTHS];
     gc_slots slots;
@@ -40,15 +40,14 @@ typedef struct comparison {
 
 /* ---- kernels and proofs ---- */
 
-static gpuchar_status compile(comparison *c) {
-    const gc_define branch[] = {{"GPUCHAR_FORM", 1}, {"GPUCHAR_BODY", c->options->body}};
-    const gc_define predicated[] = {{"GPUCHAR_FORM", 2}, {"GPUCHAR_BODY", c->options->body}};
-    const gc_template templates[IMAGES] = {{"predication_compare", NULL, branch, GC_COUNT(branch), ""},
-                                           {"predication_compare", NULL, predicated, GC_COUNT(predicated), ""},
-                                           {"predication_lengths", NULL, NULL, 0, ""}};
-    gpuchar_status status = gc_templates_compile(c->session, templates, IMAGES, c->images);
-    for (size_t i = 0; i < IMAGES && status == GPUCHAR_OK; ++i) c->result->compile_ns += c->images[i]->compile_ns;
-    return status;
+static void kernels(const void *raw, gc_kernel_list *list) {
+    const gpuchar_predication_compare_options *options = raw;
+    list->count = IMAGES;
+    list->templates[IMAGE_BRANCH] =
+        (gc_template){"predication_compare", NULL, {{"GPUCHAR_FORM", 1}, {"GPUCHAR_BODY", options->body}}, NULL};
+    list->templates[IMAGE_PREDICATED] =
+        (gc_template){"predication_compare", NULL, {{"GPUCHAR_FORM", 2}, {"GPUCHAR_BODY", options->body}}, NULL};
+    list->templates[IMAGE_LENGTHS] = (gc_template){"predication_lengths", NULL, {{NULL, 0}}, NULL};
 }
 
 /* The branch has a loop for each arm; the predicated form one loop with the chains of both. */
@@ -81,22 +80,10 @@ static void fill_form(comparison *c, uint32_t which) {
     form->known |= GPUCHAR_PREDICATION_FORM_DECODED;
 }
 
-static gpuchar_status prove(comparison *c) {
-    const compare_args arguments = {.header = {.iterations = c->options->iterations}};
-    gpuchar_status status = GPUCHAR_OK;
-    for (int image = 0; image < IMAGE_LENGTHS && status == GPUCHAR_OK; ++image) {
-        const gc_divergence_claim claim = claim_of(c, image, &arguments);
-        status = gc_evidence_prove(c->session, c->images[image], &claim, c->options->require, &c->proofs[image],
-                                   &c->result->evidence, &c->result->prove_ns);
-    }
-    for (uint32_t form = 0; form < GPUCHAR_FORMS && status == GPUCHAR_OK; ++form) fill_form(c, form);
-    return status;
-}
-
 /* ---- what the compiler itself does ---- */
 
 static gpuchar_status read_length(comparison *c, uint32_t length, gc_choice *found) {
-    const gc_image *image = c->images[IMAGE_LENGTHS];
+    const gc_image *image = c->call.images[IMAGE_LENGTHS];
     char kernel[64];
     snprintf(kernel, sizeof kernel, "gpuchar_predication_length_%u", length);
     return gc_read_choice(image->bytes, image->size, kernel, "FFMA", found);
@@ -136,6 +123,35 @@ static gpuchar_status read_lengths(comparison *c) {
     return GPUCHAR_OK;
 }
 
+/* ---- all of what is decoded ---- */
+
+/* What one warp executes of the branch: the predicated form executes as many multiply-adds, and less loop control. */
+static void fill_evidence(comparison *c) {
+    const gc_divergence_proof *branch = &c->proofs[IMAGE_BRANCH];
+    const uint64_t turns = 2 * (uint64_t)c->options->iterations;
+    gpuchar_evidence *evidence = &c->result->evidence;
+    evidence->intended_count = turns * c->options->body;
+    if (!(evidence->flags & GPUCHAR_FLAG_PROVED)) return;
+    memcpy(evidence->mnemonic, branch->mnemonic, sizeof evidence->mnemonic);
+    evidence->decoded_count = turns * branch->loop_intended[0];
+    evidence->scaffold_count = turns * (branch->loop_instructions[0] - branch->loop_intended[0]);
+    evidence->known |= GPUCHAR_EVIDENCE_DECODED;
+}
+
+static gpuchar_status prove(void *state) {
+    comparison *c = state;
+    const compare_args arguments = {.header = {.iterations = c->options->iterations}};
+    gpuchar_status status = GPUCHAR_OK;
+    for (int image = 0; image < IMAGE_LENGTHS && status == GPUCHAR_OK; ++image) {
+        const gc_divergence_claim claim = claim_of(c, image, &arguments);
+        status = gc_evidence_prove(&c->call, (size_t)image, &claim, &c->proofs[image]);
+    }
+    for (uint32_t form = 0; form < GPUCHAR_FORMS && status == GPUCHAR_OK; ++form) fill_form(c, form);
+    if (status == GPUCHAR_OK) status = read_lengths(c);
+    if (status == GPUCHAR_OK) fill_evidence(c);
+    return status;
+}
+
 /* ---- measure ---- */
 
 static uint32_t float_bits(double value) {
@@ -159,7 +175,7 @@ static void make_args(comparison *c) {
 static gpuchar_status prepare(comparison *c) {
     gpuchar_status status = GPUCHAR_OK;
     for (size_t i = 0; i < IMAGE_LENGTHS && status == GPUCHAR_OK; ++i) {
-        status = gc_kernel_load(c->session, c->images[i], KERNEL, &c->functions[i]);
+        status = gc_kernel_load(c->session, c->call.images[i], KERNEL, &c->functions[i]);
     }
     if (status != GPUCHAR_OK) return status;
     status = gc_slots_alloc(c->session, GPUCHAR_FORMS * c->options->warps_count * c->options->launches, &c->slots);
@@ -198,17 +214,20 @@ static gpuchar_status reduce(comparison *c, const gc_sample *samples) {
     return GPUCHAR_OK;
 }
 
-static gpuchar_status measure(comparison *c) {
+static gpuchar_status measure(void *state) {
+    comparison *c = state;
     gc_point points[GPUCHAR_FORMS * POINTS_MAX];
     gc_timing timing = {0};
     const size_t count = GPUCHAR_FORMS * c->options->warps_count, samples = count * c->options->launches;
+    gpuchar_status status = prepare(c);
+    if (status != GPUCHAR_OK) return status;
     for (size_t i = 0; i < count; ++i) {
         const size_t form = i % GPUCHAR_FORMS;
         points[i] = point_of(c, form, c->options->warps[i / GPUCHAR_FORMS], &c->args[form]);
     }
     timing.samples = malloc(samples * sizeof *timing.samples);
     if (!timing.samples) return gc_fail_memory(samples * sizeof *timing.samples);
-    gpuchar_status status = gc_measure(c->session, &c->slots, points, count, c->options->launches, &timing);
+    status = gc_measure(c->session, &c->slots, points, count, c->options->launches, &timing);
     if (status == GPUCHAR_OK) status = reduce(c, timing.samples);
     free(timing.samples);
     if (status != GPUCHAR_OK) return status;
@@ -245,30 +264,23 @@ static void fill_counters(void *user, const gpuchar_counters_result *read) {
     c->result->evidence.counter_passes = read->passes;
 }
 
-static gpuchar_status count(comparison *c) {
+static gpuchar_status count(void *state) {
+    comparison *c = state;
     const gc_range_request request = {metrics, METRICS, 2 * GPUCHAR_FORMS, launch_range, c};
-    return gc_evidence_count_ranges(c->session, c->options->counters, c->options->require, &request, fill_counters,
-                                    &c->result->evidence, &c->result->counters_ns);
+    gpuchar_status status = gc_evidence_count_ranges(&c->call, &request, fill_counters);
+    if (status == GPUCHAR_OK) gc_predication_recount(c->result);
+    return status;
 }
 
 /* ---- fill ---- */
 
-/* What one warp executes of the branch: the predicated form executes as many multiply-adds, and less loop control. */
-static void fill_evidence(comparison *c) {
-    const gc_divergence_proof *branch = &c->proofs[IMAGE_BRANCH];
-    const uint64_t turns = 2 * (uint64_t)c->options->iterations;
-    gpuchar_evidence *evidence = &c->result->evidence;
-    evidence->intended_count = turns * c->options->body;
-    if (!(evidence->flags & GPUCHAR_FLAG_PROVED)) return;
-    memcpy(evidence->mnemonic, branch->mnemonic, sizeof evidence->mnemonic);
-    evidence->decoded_count = turns * branch->loop_intended[0];
-    evidence->scaffold_count = turns * (branch->loop_instructions[0] - branch->loop_intended[0]);
-    evidence->known |= GPUCHAR_EVIDENCE_DECODED;
-}
-
-static gpuchar_status begin_result(comparison *c) {
-    const gpuchar_predication_compare_options *options = c->options;
-    gpuchar_predication_compare_result *result = c->result;
+static gpuchar_status begin(void *state) {
+    comparison *c = state;
+    const gpuchar_predication_compare_options *options = c->call.options;
+    gpuchar_predication_compare_result *result = c->call.result;
+    c->session = c->call.session;
+    c->options = options;
+    c->result = result;
     result->points = calloc(options->warps_count, sizeof result->points[0]);
     if (!result->points) return gc_fail_memory(options->warps_count * sizeof result->points[0]);
     result->point_count = options->warps_count;
@@ -281,67 +293,28 @@ static gpuchar_status begin_result(comparison *c) {
     return GPUCHAR_OK;
 }
 
-static void release(comparison *c) {
-    for (size_t i = 0; i < IMAGES; ++i) gc_image_release(c->images[i]);
+static void release(void *state) {
+    comparison *c = state;
     if (c->session->kind == GC_SESSION_LIVE) gc_slots_free(c->session, &c->slots);
-}
-
-/* The words of the first form that is not proved. */
-static const char *reason_of(const comparison *c) {
-    return c->proofs[IMAGE_BRANCH].status != GPUCHAR_OK ? c->proofs[IMAGE_BRANCH].reason
-                                                        : c->proofs[IMAGE_PREDICATED].reason;
-}
-
-static gpuchar_status run(gpuchar_session *session, const void *options, void *result) {
-    comparison c = {.session = session, .options = options, .result = result};
-    gpuchar_predication_compare_result *filled = result;
-    uint64_t begin = gc_now_ns();
-    gpuchar_status status = begin_result(&c);
-    if (status == GPUCHAR_OK) status = gc_evidence_possible(session, c.options->counters, c.options->require);
-    if (status == GPUCHAR_OK) status = compile(&c);
-    if (status == GPUCHAR_OK) gc_session_progress(session, "compile", 1);
-    if (status == GPUCHAR_OK) status = prove(&c);
-    if (status == GPUCHAR_OK) status = read_lengths(&c);
-    if (status == GPUCHAR_OK) gc_session_progress(session, "proof", 1);
-    if (status == GPUCHAR_OK) status = gc_session_check_cancel(session);
-    if (status == GPUCHAR_OK) fill_evidence(&c);
-    if (session->kind == GC_SESSION_LIVE) {
-        if (status == GPUCHAR_OK) status = prepare(&c);
-        if (status == GPUCHAR_OK) status = measure(&c);
-    } else {
-        filled->evidence.flags |= GPUCHAR_FLAG_COMPILE_ONLY;
-    }
-    if (status == GPUCHAR_OK) status = count(&c);
-    if (status == GPUCHAR_OK) gc_predication_recount(filled);
-    release(&c);
-    filled->call_ns = gc_now_ns() - begin;
-    return status == GPUCHAR_OK ? gc_evidence_settle(&filled->evidence, c.options->require, reason_of(&c)) : status;
 }
 
 /* ---- the descriptor ---- */
 
 const gc_experiment gc_experiment_predication_compare = {
-    .about = {"predication_compare", "what a branch costs beside its predicated form",
-              "gpuchar_predication_compare_options", "gpuchar_predication_compare_result",
-              sizeof(gpuchar_predication_compare_options), sizeof(gpuchar_predication_compare_result)},
-    .options_min_size = sizeof(gpuchar_predication_compare_options),
-    .result_min_size = sizeof(gpuchar_predication_compare_result),
+    GC_EXPERIMENT(predication_compare, "what a branch costs beside its predicated form"),
     .resolve = gc_predication_resolve,
     .preset = gc_predication_preset,
-    .run = run,
+    .state_bytes = sizeof(comparison),
+    .begin = begin,
+    .kernels = kernels,
+    .prove = prove,
+    .measure = measure,
+    .count = count,
+    .counters_ns = offsetof(gpuchar_predication_compare_result, counters_ns),
+    .release = release,
     .result_free = gc_predication_compare_free,
     .text = gc_predication_compare_text,
     .answer = gc_predication_compare_answer,
 };
 
-GC_DEFINE_INIT(gpuchar_predication_compare_options)
-GC_DEFINE_INIT(gpuchar_predication_compare_result)
-
-void gpuchar_predication_compare_result_free(gpuchar_predication_compare_result *result) {
-    if (result) gc_predication_compare_free(result);
-}
-
-gpuchar_status gpuchar_predication_compare(gpuchar_session *session, const gpuchar_predication_compare_options *options,
-                                           gpuchar_predication_compare_result *result) {
-    return gc_experiment_run(&gc_experiment_predication_compare, session, options, result);
-}
+GC_EXPERIMENT_FUNCTIONS(predication_compare)

@@ -24,7 +24,7 @@ static gpuchar_status answer_or_run(const gc_experiment *experiment, gpuchar_ses
                                     void *result) {
     if (session->kind == GC_SESSION_RECORDED) return answer(experiment, session, options, result);
     gpuchar_status status = experiment->resolve(options);
-    return status == GPUCHAR_OK ? experiment->run(session, options, result) : status;
+    return status == GPUCHAR_OK ? gc_experiment_steps(experiment, session, options, result) : status;
 }
 
 static gpuchar_status run_known(const gc_experiment *experiment, gpuchar_session *session, void *options,

@@ -23,6 +23,12 @@ static char *source_text(const gc_kernel_source *const parts[PARTS]) {
     return text;
 }
 
+static size_t define_count(const gc_template *from) {
+    size_t count = 0;
+    while (count < GC_COUNT(from->defines) && from->defines[count].name) ++count;
+    return count;
+}
+
 static gpuchar_status fill_request(const gpuchar_session *session, const gc_template *from, char architecture[16],
                                    gc_compile_request *request) {
     const gc_kernel_source *const parts[PARTS] = {gc_kernel_source_find("prelude"),
@@ -34,34 +40,43 @@ static gpuchar_status fill_request(const gpuchar_session *session, const gc_temp
     snprintf(architecture, 16, "sm_%u%s", session->architecture, from->suffix ? from->suffix : "");
     request->name = from->name;
     request->defines = from->defines;
-    request->define_count = from->define_count;
+    request->define_count = define_count(from);
     request->architecture = architecture;
     request->source = source_text(parts);
     return request->source ? GPUCHAR_OK : GPUCHAR_E_OUT_OF_MEMORY;
 }
 
-#define GC_TEMPLATES_MAX 64
-
-gpuchar_status gc_templates_compile(gpuchar_session *session, const gc_template *templates, size_t count,
-                                    gc_image **images) {
-    gc_compile_request requests[GC_TEMPLATES_MAX];
-    char architectures[GC_TEMPLATES_MAX][16];
+static gpuchar_status compile_requests(gpuchar_session *session, const gc_template *templates, size_t count,
+                                       gc_compile_request *requests, char (*architectures)[16], gc_image **images) {
     const gc_nvrtc *nvrtc = NULL;
-    if (count > GC_TEMPLATES_MAX) return gc_fail(GPUCHAR_E_INTERNAL, "%zu templates in one call", count);
-    memset(requests, 0, sizeof requests);
-    memset(images, 0, count * sizeof images[0]);
     gpuchar_status status = gc_runtime_nvrtc(session->runtime, &nvrtc);
     if (status == GPUCHAR_OK) status = gc_compile_check_arch(nvrtc, session->architecture);
     for (size_t i = 0; i < count && status == GPUCHAR_OK; ++i) {
         status = fill_request(session, &templates[i], architectures[i], &requests[i]);
     }
-    if (status == GPUCHAR_OK) {
-        status = gc_compile_many(nvrtc, gc_runtime_cache(session->runtime), requests, count, gc_session_cancel_pending,
-                                 session, images);
-    }
-    for (size_t i = 0; i < count; ++i) free((char *)(uintptr_t)requests[i].source);
+    if (status != GPUCHAR_OK) return status;
+    status = gc_compile_many(nvrtc, gc_runtime_cache(session->runtime), requests, count, gc_session_cancel_pending,
+                             session, images);
     /* The compiler saw a cancel: consume it, so that the next call runs. */
     if (status == GPUCHAR_E_CANCELLED) gc_session_check_cancel(session);
+    return status;
+}
+
+gpuchar_status gc_templates_compile(gpuchar_session *session, const gc_template *templates, size_t count,
+                                    gc_image **images) {
+    gpuchar_status status = GPUCHAR_E_OUT_OF_MEMORY;
+    memset(images, 0, count * sizeof images[0]);
+    if (count == 0) return GPUCHAR_OK;
+    gc_compile_request *requests = calloc(count, sizeof *requests);
+    char(*architectures)[16] = calloc(count, sizeof *architectures);
+    if (requests && architectures) {
+        status = compile_requests(session, templates, count, requests, architectures, images);
+    } else {
+        gc_fail_memory(count * (sizeof *requests + sizeof *architectures));
+    }
+    for (size_t i = 0; requests && i < count; ++i) free((char *)(uintptr_t)requests[i].source);
+    free(requests);
+    free(architectures);
     return status;
 }
 

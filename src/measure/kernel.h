@@ -6,14 +6,13 @@
 
 /* One template with its parameters, for the session's architecture. */
 typedef struct gc_template {
-    const char *name;   /* of the file in src/kernels */
-    const char *shared; /* another one put before it; NULL: none but the prelude */
-    const gc_define *defines;
-    size_t define_count;
-    const char *suffix; /* "" or "a", "f" for kernels that need the variant */
+    const char *name;     /* of the file in src/kernels */
+    const char *shared;   /* another one put before it; NULL: none but the prelude */
+    gc_define defines[4]; /* up to the first without a name */
+    const char *suffix;   /* "a" or "f" for kernels that need the variant; NULL: none */
 } gc_template;
 
-/* Compiles all (in parallel, through the cache). Release each image with gc_image_release. */
+/* Compiles all (in parallel, through the cache). Release each image with gc_image_release. None is left after a failure. */
 gpuchar_status gc_templates_compile(gpuchar_session *session, const gc_template *templates, size_t count,
                                     gc_image **images);
 

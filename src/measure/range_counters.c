@@ -7,6 +7,7 @@
 /* One read: what was taken from CUPTI, in the order in which it is given back. */
 typedef struct gc_reader {
     gpuchar_session *session;
+    const gc_log *log; /* of failures to give back; NULL: nobody's */
     const gc_cupti *cupti;
     const gc_range_request *request;
     char chip[32];
@@ -316,9 +317,7 @@ static gpuchar_status read_values(gc_reader *reader, gpuchar_counters_result *re
 /* ---- the whole ---- */
 
 static void give_back(const gc_reader *reader, CUptiResult result, const char *call) {
-    /* Without a session only the Host API was used, by a test. */
-    const gc_log *log = reader->session ? gc_runtime_log(reader->session->runtime) : NULL;
-    gc_cupti_give_back(reader->cupti, log, result, call);
+    gc_cupti_give_back(reader->cupti, reader->log, result, call);
 }
 
 static void reader_close(gc_reader *reader) {
@@ -376,9 +375,13 @@ static gpuchar_status collect(gc_reader reader, gpuchar_counters_result *result)
  * CUPTI has one profiler for the process, and the end of one read (cuptiProfilerDeInitialize) would end those on other
  * devices too: they wait for each other.
  */
-static gpuchar_status collect_alone(const gc_reader *reader, gpuchar_counters_result *result) {
+static gc_process_lock *profiler_lock(void) {
     static const CUuuid profiler = {"CUPTI profiler"};
-    gc_process_lock *lock = gc_process_lock_get(&profiler);
+    return gc_process_lock_get(&profiler);
+}
+
+static gpuchar_status collect_alone(const gc_reader *reader, gpuchar_counters_result *result) {
+    gc_process_lock *lock = profiler_lock();
     if (!lock) return gc_fail(GPUCHAR_E_OUT_OF_MEMORY, "no memory for the profiler's lock");
     gpuchar_status status =
         gc_session_wait(reader->session, lock, "this thread is reading counters on another session already",
@@ -393,12 +396,24 @@ static gpuchar_status collect_alone(const gc_reader *reader, gpuchar_counters_re
 
 gpuchar_status gc_counters_collect(gpuchar_session *session, const gc_range_request *request,
                                    gpuchar_counters_result *result) {
-    gc_reader reader = {.session = session, .request = request};
+    gc_reader reader = {.session = session, .log = gc_runtime_log(session->runtime), .request = request};
     gpuchar_status status = gc_runtime_cupti(session->runtime, &reader.cupti);
     if (status == GPUCHAR_OK) status = result_alloc(request, result);
     if (status == GPUCHAR_OK) status = collect_alone(&reader, result);
     if (status != GPUCHAR_OK) gpuchar_counters_result_free(result);
     return status;
+}
+
+void gc_counters_warm(gpuchar_session *session, const gc_cupti *cupti) {
+    gc_reader reader = {.session = session, .cupti = cupti};
+    gc_process_lock *lock = profiler_lock();
+    /* Whoever reads now warms it as well. */
+    if (lock && gc_process_lock_enter(lock, gc_session_cancel_pending, session) == GPUCHAR_OK) {
+        if (device_prepare(&reader) == GPUCHAR_OK) host_open(&reader);
+        reader_close(&reader);
+        gc_process_lock_leave(lock);
+    }
+    gc_process_lock_release(lock);
 }
 
 gpuchar_status gc_counters_passes(const gc_cupti *cupti, const char *chip, const char *const *metrics, size_t count,

@@ -20,6 +20,12 @@ typedef struct gc_range_request {
 gpuchar_status gc_counters_collect(gpuchar_session *session, const gc_range_request *request,
                                    gpuchar_counters_result *result);
 
+/*
+ * Makes CUPTI load what the first read of a process waits for, about as long as compiling a kernel. May run on a thread of
+ * its own beside that; nothing is told of a failure, which the first read meets again. `cupti` is loaded already.
+ */
+void gc_counters_warm(gpuchar_session *session, const gc_cupti *cupti);
+
 /* Passes that a chip needs for these metrics, by CUPTI's Host API alone: no GPU, no driver. */
 gpuchar_status gc_counters_passes(const gc_cupti *cupti, const char *chip, const char *const *metrics, size_t count,
                                   uint32_t *passes);
