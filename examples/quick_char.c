@@ -91,6 +91,24 @@ static void bench_first(const run *r, const gpuchar_experiment *experiment, cons
     bench_step(step, begin);
 }
 
+/* All selected experiments' kernels at once. What fails here fails again, and is told, where it is needed. */
+static void prepare(run *r) {
+    gpuchar_experiment_request requests[64];
+    const gpuchar_experiment *experiment = NULL;
+    size_t count = 0;
+    uint64_t begin = now_ns();
+    for (size_t i = 0; (experiment = gpuchar_experiment_at(i)) != NULL && count < 64; ++i) {
+        if (!is_selected(&r->arguments, experiment->name)) continue;
+        void *options = make_struct(experiment->options_size_bytes);
+        requests[count++] = (gpuchar_experiment_request){experiment->name, options};
+        set_preset(r, experiment, options);
+    }
+    gpuchar_experiment_prepare(r->session, requests, count);
+    clear_progress();
+    bench_step("prepare", begin);
+    while (count > 0) free((void *)(uintptr_t)requests[--count].options);
+}
+
 static void run_one(run *r, const gpuchar_experiment *experiment) {
     void *options = make_struct(experiment->options_size_bytes);
     void *result = make_struct(experiment->result_size_bytes);
@@ -176,6 +194,7 @@ static void run_all(run *r) {
 
 static void run_and_keep(run *r) {
     begin_document(r);
+    if (!r->recorded) prepare(r);
     run_all(r);
     end_document(r);
 }

@@ -29,6 +29,21 @@ GPUCHAR_API const gpuchar_experiment *gpuchar_experiment_get(const char *name);
 
 /* Fills an options struct (its struct_size set) with a preset. */
 GPUCHAR_API gpuchar_status gpuchar_experiment_preset(const char *name, uint32_t preset, void *options);
+/* An experiment to come. `options` NULL: all defaults. Frozen. */
+typedef struct gpuchar_experiment_request {
+    const char *name;
+    const void *options;
+} gpuchar_experiment_request;
+
+/*
+ * Does beforehand and at once what these experiments would do one after the other: compiles their kernels, on several
+ * threads that end with the call, and lets CUPTI load what the first reading of counters waits for. Nothing is launched. The
+ * calls that follow, with the same options and on the same runtime, find their kernels compiled and report compile_ns 0.
+ * Never needed: a call that was not prepared gives the same numbers later. All options are checked first, as by the
+ * experiments. A recorded session has nothing to prepare: GPUCHAR_OK. Other failures: those of compiling.
+ */
+GPUCHAR_API gpuchar_status gpuchar_experiment_prepare(gpuchar_session *session,
+                                                      const gpuchar_experiment_request *requests, size_t count);
 /* Runs an experiment: the same as calling its function. `options` may be NULL. */
 GPUCHAR_API gpuchar_status gpuchar_experiment_run(gpuchar_session *session, const char *name, const void *options,
                                                   void *result);

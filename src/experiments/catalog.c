@@ -17,7 +17,7 @@ static const gc_experiment *find(const char *name) {
     return NULL;
 }
 
-static gpuchar_status find_or_fail(const char *name, const gc_experiment **experiment) {
+gpuchar_status gc_experiment_find(const char *name, const gc_experiment **experiment) {
     *experiment = find(name);
     if (*experiment) return GPUCHAR_OK;
     gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "no experiment \"%s\"", name ? name : "(NULL)");
@@ -32,7 +32,7 @@ const gpuchar_experiment *gpuchar_experiment_get(const char *name) {
 
 gpuchar_status gpuchar_experiment_preset(const char *name, uint32_t preset, void *options) {
     const gc_experiment *experiment = NULL;
-    gpuchar_status status = find_or_fail(name, &experiment);
+    gpuchar_status status = gc_experiment_find(name, &experiment);
     if (status != GPUCHAR_OK) return status;
     status = gc_result_check(options, experiment->options_min_size, experiment->about.options_struct);
     if (status != GPUCHAR_OK) return status;
@@ -50,7 +50,7 @@ gpuchar_status gpuchar_experiment_preset(const char *name, uint32_t preset, void
 
 gpuchar_status gpuchar_experiment_run(gpuchar_session *session, const char *name, const void *options, void *result) {
     const gc_experiment *experiment = NULL;
-    gpuchar_status status = find_or_fail(name, &experiment);
+    gpuchar_status status = gc_experiment_find(name, &experiment);
     return status == GPUCHAR_OK ? gc_experiment_run(experiment, session, options, result) : status;
 }
 
@@ -62,7 +62,7 @@ void gpuchar_experiment_result_free(const char *name, void *result) {
 gpuchar_status gpuchar_experiment_text(const char *name, const void *result, char **text) {
     const gc_experiment *experiment = NULL;
     gc_text made = {0};
-    gpuchar_status status = find_or_fail(name, &experiment);
+    gpuchar_status status = gc_experiment_find(name, &experiment);
     if (status != GPUCHAR_OK) return status;
     if (!result || !text)
         return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "result or text is NULL"),

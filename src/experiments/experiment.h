@@ -1,4 +1,4 @@
-/* The descriptor of an experiment, and the frame that run.c and steps.c put around all of them. */
+/* The descriptor of an experiment, and the frame that run.c and call.c put around all of them. */
 #ifndef GC_EXPERIMENTS_EXPERIMENT_H
 #define GC_EXPERIMENTS_EXPERIMENT_H
 
@@ -77,6 +77,12 @@ gpuchar_status gc_experiment_find(const char *name, const gc_experiment **experi
 
 gpuchar_status gc_experiment_run(const gc_experiment *experiment, gpuchar_session *session, const void *options,
                                  void *result);
+
+/*
+ * The caller's options as the experiment sees them, defaults filled in and checked. `known` is zeroed and of this library's
+ * size; `caller` may be NULL.
+ */
+gpuchar_status gc_experiment_options(const gc_experiment *experiment, const void *caller, void *known);
 
 /* All steps of one call, options resolved: the session is live or compiles only, and is in this call. */
 gpuchar_status gc_experiment_steps(const gc_experiment *experiment, gpuchar_session *session, const void *options,

@@ -27,6 +27,13 @@ static gpuchar_status answer_or_run(const gc_experiment *experiment, gpuchar_ses
     return status == GPUCHAR_OK ? gc_experiment_steps(experiment, session, options, result) : status;
 }
 
+gpuchar_status gc_experiment_options(const gc_experiment *experiment, const void *caller, void *known) {
+    const gpuchar_experiment *about = &experiment->about;
+    gpuchar_status status =
+        gc_options_read(caller, known, about->options_size_bytes, experiment->options_min_size, about->options_struct);
+    return status == GPUCHAR_OK ? experiment->resolve(known) : status;
+}
+
 static gpuchar_status run_known(const gc_experiment *experiment, gpuchar_session *session, void *options,
                                 void *result) {
     gc_scope scope;

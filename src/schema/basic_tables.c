@@ -79,3 +79,11 @@ static const gpuchar_field experiment_fields[] = {
 };
 const gpuchar_schema gc_schema_experiment =
     GC_SCHEMA(gpuchar_experiment, experiment_fields, 0, GC_NONE, "one experiment of this library");
+
+#define REQUEST(member, kind, unit, doc) GC_FIELD(gpuchar_experiment_request, member, kind, unit, doc)
+static const gpuchar_field request_fields[] = {
+    REQUEST(name, STRING, "", "name of the experiment"),
+    REQUEST(options, POINTER, "", "its options; NULL: all defaults"),
+};
+const gpuchar_schema gc_schema_experiment_request =
+    GC_SCHEMA(gpuchar_experiment_request, request_fields, 0, GC_NONE, "one experiment to come");

@@ -195,6 +195,13 @@ static inline outcome act_sweep_required(bench *b) {
     return sweep(b, GPUCHAR_COUNTERS_REQUIRED);
 }
 
+/* ---- before experiments */
+
+static inline outcome act_prepare(bench *b) {
+    static const gpuchar_experiment_request requests[] = {{"divergence_sweep", NULL}, {"divergence_shapes", NULL}};
+    return (outcome){.status = gpuchar_experiment_prepare(b->session, requests, 2)};
+}
+
 /* ---- what reaches no foreign code: the matrix shows it */
 
 static inline outcome act_profile(bench *b) {
@@ -269,6 +276,7 @@ static const scene scenes[] = {
     {"sweep, counters if possible", FAKE_WITH_ALL, "0", .counters_auto = true, .act = act_sweep_auto},
     {"sweep, counters required", FAKE_WITH_ALL, "0", .canned = true, .act = act_sweep_required},
     {"sweep, warm", FAKE_WITH_ALL, "0", .canned = true, .warm = true, .counters_auto = true, .act = act_sweep_auto},
+    {"experiment_prepare", FAKE_WITH_ALL, "0", .canned = true, .act = act_prepare},
     {"sweep, compiled only", FAKE_WITH_NVRTC, "sm_90", .act = act_sweep_off},
     {"profile_create, _text", FAKE_WITH_ALL, "0", .warm = true, .act = act_profile},
 };
