@@ -3,7 +3,8 @@
 # usage: scripts/gpu_tests.sh --pack                          builds and fills build/gpu
 #        scripts/gpu_tests.sh --run [--sanitize] [FOLDER]      runs what is there (default: build/gpu)
 #   --sanitize   under compute-sanitizer: memcheck, racecheck, synccheck
-# Variables: GPU_TESTS_TIMEOUT (seconds for one program, default 300), GPU_TESTS_LOGS (default: FOLDER/logs).
+# Variables: GPU_TESTS_TIMEOUT (seconds for one program, default 300), GPU_TESTS_LOGS (default: FOLDER/logs),
+# GPUCHAR_TEST_ROUNDS (how often the guest test opens, measures and closes, default 100).
 # The last line counts; tests are skipped, not passed, where there is no GPU. Exit status: 0 when none failed.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -106,5 +107,5 @@ case ${1:-} in
     # A packed copy of this script lies in the folder itself.
     if [ $# -eq 0 ] && [ -x "$here/quick_char" ]; then folder=$here; fi
     run "$folder" $sanitize ;;
-  *) sed -n '2,7s/^# //p' "$0"; exit 2 ;;
+  *) sed -n '2,8s/^# //p' "$0"; exit 2 ;;
 esac

@@ -96,7 +96,8 @@ static void check_memory(const host_driver *driver) {
     CHECK(driver->ctx_create(&own, 0, 0) == 0, "cuCtxCreate");
     gpuchar_session_options options = GPUCHAR_SESSION_OPTIONS_INIT;
     options.context = own;
-    check_rounds(driver, "own context", &options, times_count() ? 100 : 5);
+    const char *rounds = getenv("GPUCHAR_TEST_ROUNDS");
+    check_rounds(driver, "own context", &options, rounds ? atoi(rounds) : times_count() ? 100 : 5);
     /* Each round makes and destroys the primary context: slower. The own one only serves to ask what is free. */
     check_rounds(driver, "primary context", NULL, times_count() ? 20 : 2);
     CHECK(driver->ctx_destroy(own) == 0, "cuCtxDestroy");

@@ -207,6 +207,24 @@ static void test_unknown_code(void **state) {
     assert_fakes_clean();
 }
 
+/* A GPU in exclusive compute mode belongs to another process: nobody else gets a context. The next attempt may. */
+static void test_exclusive_mode(void **state) {
+    (void)state;
+    static const char *const devices[] = {"0", UUID_0, "0000:01:00.0"};
+    bench b;
+    bench_open(&b, &no_session, 0);
+    for (size_t i = 0; i < GC_COUNT(devices); i++) {
+        fake_fail("cuDevicePrimaryCtxRetain", 1, CUDA_ERROR_DEVICE_UNAVAILABLE);
+        assert_int_equal(open_session(&b, devices[i], NULL).status, GPUCHAR_E_CUDA);
+        assert_string_equal(gpuchar_last_error()->native_name, "CUDA_ERROR_DEVICE_UNAVAILABLE");
+        assert_non_null(strstr(gpuchar_last_error()->hint, "exclusive"));
+        fake_fail(NULL, 0, 0);
+        assert_failure(open_session(&b, devices[i], NULL).status, GPUCHAR_OK);
+    }
+    bench_close(&b);
+    assert_fakes_clean();
+}
+
 /* ---- libraries of another version */
 
 static gpuchar_status info_of(bench *b, const scene *s, int library) {
@@ -336,6 +354,7 @@ int main(void) {
         cmocka_unit_test(test_dead_context),
         cmocka_unit_test(test_dead_context_of_the_caller),
         cmocka_unit_test(test_unknown_code),
+        cmocka_unit_test(test_exclusive_mode),
         cmocka_unit_test(test_wrong_versions),
         cmocka_unit_test(test_missing_symbols),
         cmocka_unit_test(test_missing_facts),
