@@ -50,7 +50,7 @@ static const char *find_wrong(const shapes_result *recorded) {
         if (!gc_are_cycles(recorded->samples[i])) return "samples[]";
     }
     if (recorded->loop_instructions > UINT32_MAX) return "loop_instructions";
-    return gc_is_amount(recorded->evidence.sm_clock_hz) ? NULL : "evidence.sm_clock_hz";
+    return gc_find_wrong_evidence(&recorded->evidence);
 }
 
 /* ---- whether it answers ---- */
@@ -150,21 +150,34 @@ static bool clock_moved(const shapes_result *recorded) {
     return (recorded->evidence.flags & ~by_samples & GPUCHAR_FLAG_UNSTABLE) != 0;
 }
 
+/* What the whole call had: its clock, what it had cost. */
 static void take_part(const shapes_result *recorded, shapes_result *part) {
-    const uint32_t derived = GPUCHAR_SHAPES_POINT_PREDICTED | GPUCHAR_SHAPES_POINT_EXPECTED;
-    for (size_t i = 0; i < part->point_count; ++i) part->points[i].known &= ~derived;
-    memset(&part->slope, 0, sizeof part->slope);
-    memset(&part->intercept, 0, sizeof part->intercept);
-    memset(&part->shapes_slope, 0, sizeof part->shapes_slope);
     part->launches_ns = part->counters_ns = part->call_ns = part->device_memory_bytes = 0;
     part->evidence.sm_clock_hz = 0;
-    part->evidence.known &= ~(uint32_t)(GPUCHAR_EVIDENCE_CLOCK | GPUCHAR_EVIDENCE_DECODED);
-    part->evidence.decoded_count = part->evidence.scaffold_count = 0;
+    part->evidence.known &= ~(uint32_t)GPUCHAR_EVIDENCE_CLOCK;
     part->evidence.flags &= ~(uint32_t)(GPUCHAR_FLAG_UNSTABLE | GPUCHAR_FLAG_OFF_LAW);
     if (clock_moved(recorded)) part->evidence.flags |= GPUCHAR_FLAG_UNSTABLE;
-    gc_shapes_expect(part);
-    gc_shapes_recount(part);
-    if (part->known & GPUCHAR_SHAPES_TIMED) gc_shapes_derive(part);
+}
+
+/* ---- what follows from the other numbers is worked out again: a file cannot say otherwise ---- */
+
+static void derive_again(shapes_result *answer) {
+    const uint32_t derived = GPUCHAR_SHAPES_POINT_PREDICTED | GPUCHAR_SHAPES_POINT_EXPECTED;
+    for (size_t i = 0; i < answer->point_count; ++i) {
+        shapes_point *point = &answer->points[i];
+        point->known &= ~derived;
+        point->expected_count = 0;
+        point->predicted_cycles = point->longest_cycles = point->deviation = 0;
+    }
+    memset(&answer->slope, 0, sizeof answer->slope);
+    memset(&answer->intercept, 0, sizeof answer->intercept);
+    memset(&answer->shapes_slope, 0, sizeof answer->shapes_slope);
+    answer->flatness = answer->largest_deviation = 0;
+    answer->evidence.known &= ~(uint32_t)GPUCHAR_EVIDENCE_DECODED;
+    answer->evidence.decoded_count = answer->evidence.scaffold_count = 0;
+    gc_shapes_expect(answer);
+    gc_shapes_recount(answer);
+    if (answer->known & GPUCHAR_SHAPES_TIMED) gc_shapes_derive(answer);
 }
 
 /* ---- the answer ---- */
@@ -178,6 +191,7 @@ const char *gc_divergence_shapes_answer(const void *options, const void *recorde
     if (reason) return reason;
     if (!copy_points(asked, recorded, &made)) return gc_answer_no_memory;
     if (is_part(asked, recorded)) take_part(recorded, &made);
+    derive_again(&made);
     /* Of the answer, not of the recording: a part can be steady where the whole is not, and the other way round. */
     reason = gc_evidence_unmet(&made.evidence, asked->counters, asked->require);
     if (reason) {

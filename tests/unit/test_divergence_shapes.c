@@ -403,15 +403,27 @@ static void spoil_unit(shapes_result *result) {
 static void spoil_launches(shapes_result *result) {
     result->launches = 0;
 }
+static void spoil_proof(shapes_result *result) {
+    result->evidence.proof_status = GPUCHAR_E_NOT_PROVED;
+}
+static void spoil_counted(shapes_result *result) {
+    result->evidence.counters_status = GPUCHAR_E_NO_PERMISSION;
+}
 
 static void test_untrusted(void **state) {
     (void)state;
     static const struct {
         void (*spoil)(shapes_result *);
         const char *field;
-    } cases[] = {{spoil_lane, "points[].what"}, {spoil_turns, "points[].what"}, {spoil_cycles, "points[].cycles"},
-                 {spoil_path, "long_paths[]"},  {spoil_sample, "samples[]"},    {spoil_unit, "turns"},
-                 {spoil_launches, "launches"}};
+    } cases[] = {{spoil_lane, "points[].what"},
+                 {spoil_turns, "points[].what"},
+                 {spoil_cycles, "points[].cycles"},
+                 {spoil_path, "long_paths[]"},
+                 {spoil_sample, "samples[]"},
+                 {spoil_unit, "turns"},
+                 {spoil_launches, "launches"},
+                 {spoil_proof, "evidence.proof_status"},
+                 {spoil_counted, "evidence.counters_status"}};
     for (size_t i = 0; i < GC_COUNT(cases); ++i) {
         gpuchar_session *session = NULL;
         shapes_result result = new_result();
@@ -421,6 +433,37 @@ static void test_untrusted(void **state) {
         expect_failure(status, GPUCHAR_E_FORMAT, NAME, cases[i].field);
         gpuchar_divergence_shapes_result_free(&result);
     }
+}
+
+/* What follows from other numbers is not taken from the file. */
+static void test_recorded_lies(void **state) {
+    (void)state;
+    shapes_result wanted = new_result(), lying = new_result(), result;
+    lying.slope.value = lying.slope.ci95_low = lying.slope.ci95_high = 1;
+    lying.shapes_slope = lying.intercept = lying.slope;
+    lying.flatness = lying.largest_deviation = 0.5;
+    lying.points[0].predicted_cycles = lying.points[0].longest_cycles = 7;
+    lying.points[1].deviation = -0.9;
+    lying.points[2].expected_count = 9;
+    lying.points[2].paths = 31;
+    lying.points[2].expected_efficiency = 1;
+    lying.evidence.decoded_count = lying.evidence.executed_count = lying.evidence.scaffold_count = 1;
+    gpuchar_session *session = record(&lying);
+    shapes_options options = defaults();
+    options.keep_samples = 1;
+    assert_int_equal(run_shapes(session, &options, &result), GPUCHAR_OK);
+    wanted.evidence.flags |= GPUCHAR_FLAG_RECORDED;
+    assert_true(walk_equal(gpuchar_schema_get("gpuchar_divergence_shapes_result"), &wanted, &result));
+    gpuchar_divergence_shapes_result_free(&result);
+    gpuchar_session_close(session);
+    lying.points[0].executed_count++; /* COUNTED is a judgement, not a number */
+    session = record(&lying);
+    assert_true(run_shapes(session, &options, &result) == GPUCHAR_CAVEAT);
+    assert_int_equal(result.evidence.flags & GPUCHAR_FLAG_COUNTED, 0);
+    gpuchar_divergence_shapes_result_free(&result);
+    gpuchar_divergence_shapes_result_free(&lying);
+    gpuchar_divergence_shapes_result_free(&wanted);
+    gpuchar_session_close(session);
 }
 
 /* ---- text ---- */
@@ -472,7 +515,7 @@ int main(void) {
         cmocka_unit_test(test_choice),  IN_FOLDER(test_recorded_whole),
         IN_FOLDER(test_recorded_part),  IN_FOLDER(test_recorded_flags),
         IN_FOLDER(test_not_recorded),   IN_FOLDER(test_untrusted),
-        cmocka_unit_test(test_text),
+        IN_FOLDER(test_recorded_lies),  cmocka_unit_test(test_text),
     };
     return cmocka_run_group_tests(tests, find_archs, NULL);
 }
