@@ -15,10 +15,10 @@ typedef struct gpuchar_divergence_occupancy_options {
     uint32_t bodies[4];    /* chained FFMA of one path's loop, each 64, 128, 256 or 512: how large the code is */
     uint32_t bodies_count; /* 0: 64 */
     uint32_t ways;         /* paths of the divergent form, 2..32; 0: 32 */
-    uint32_t turns;        /* of body 64; larger bodies turn less often, for the same work. 8..65536; 0: 64 */
-    uint32_t launches;     /* timed launches per point and form, 5..1000; 0: 11 */
-    uint32_t counters;     /* GPUCHAR_COUNTERS_... */
-    uint32_t require;      /* GPUCHAR_REQUIRE_... */
+    uint32_t turns; /* of body 64; larger bodies turn less often, for the same work. 8..65536, whole for each; 0: 64 */
+    uint32_t launches; /* timed launches per point and form, 5..1000; 0: 11 */
+    uint32_t counters; /* GPUCHAR_COUNTERS_... */
+    uint32_t require;  /* GPUCHAR_REQUIRE_... */
     uint32_t reserved;
 } gpuchar_divergence_occupancy_options;
 
@@ -27,9 +27,9 @@ typedef struct gpuchar_occupancy_point {
     uint32_t body;
     uint32_t warps;  /* per SM; more than it holds run in turns */
     uint32_t known;  /* GPUCHAR_OCCUPANCY_POINT_... */
-    uint32_t uneven; /* SMs of all launches that got another number of blocks than asked */
-    gpuchar_stat
-        cycles_one; /* all lanes on one path: from the first warp's start to the last one's end, median of the SMs */
+    uint32_t uneven; /* SMs of all launches that ran another number of warps; they are not measured by */
+    /* All lanes on one path: from the first warp's start to the last one's end, median of the SMs that ran so many warps. */
+    gpuchar_stat cycles_one;
     gpuchar_stat cycles_ways; /* the same, each warp split into k paths */
     double penalty;           /* cycles_ways / cycles_one */
     double issue_rate_one;    /* instructions of the loops per cycle and SM, by the machine code */
@@ -74,7 +74,7 @@ typedef struct gpuchar_divergence_occupancy_result {
     size_t point_count;
     gpuchar_occupancy_body *bodies; /* owned by the result */
     size_t body_count;
-    uint64_t compile_ns; /* 0 when the kernels came from the cache */
+    uint64_t compile_ns; /* summed over threads; 0 when the kernels came from the cache */
     uint64_t prove_ns;
     uint64_t launches_ns; /* device time of all timing launches and their warm-up, by events */
     uint64_t counters_ns;

@@ -46,7 +46,8 @@ static gpuchar_status check_warps(const gpuchar_divergence_occupancy_options *op
     gpuchar_status status = gc_option_count("warps", options->warps, options->warps_count, WARPS_MAX);
     for (uint32_t i = 0; i < options->warps_count && status == GPUCHAR_OK; ++i) {
         const uint32_t warps = options->warps[i];
-        if (warps >= 1 && warps <= 256 && (warps < BLOCK_WARPS || warps % BLOCK_WARPS == 0)) continue;
+        if (warps >= 1 && warps <= GC_OCCUPANCY_WARPS_MAX && (warps < BLOCK_WARPS || warps % BLOCK_WARPS == 0))
+            continue;
         status = gc_advise(
             gc_fail(GPUCHAR_E_LIMIT, "warps[%u] is %u; it can be 1, 2, 3 or a multiple of 4 up to 256", i, warps),
             "blocks are of four warps; fewer than four are one block");
@@ -68,6 +69,18 @@ static gpuchar_status check_bodies(const gpuchar_divergence_occupancy_options *o
     return status;
 }
 
+/* Every body does the same work: turns x 64 multiply-adds, in whole turns. */
+static gpuchar_status check_turns(const gpuchar_divergence_occupancy_options *options) {
+    for (uint32_t i = 0; i < options->bodies_count; ++i) {
+        const uint32_t step = options->bodies[i] / 64;
+        if (options->turns % step == 0) continue;
+        return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "turns is %u; with a body of %u it is a multiple of %u",
+                                 options->turns, options->bodies[i], step),
+                         "a larger body turns less often, for the same work: choose a multiple of 8");
+    }
+    return GPUCHAR_OK;
+}
+
 static gpuchar_status resolve(void *raw) {
     gpuchar_divergence_occupancy_options *options = raw;
     if (options->reserved)
@@ -83,6 +96,7 @@ static gpuchar_status resolve(void *raw) {
     if (options->launches == 0) options->launches = 11;
     status = gc_option_range("ways", options->ways, 2, 32);
     if (status == GPUCHAR_OK) status = gc_option_range("turns", options->turns, 8, 65536);
+    if (status == GPUCHAR_OK) status = check_turns(options);
     return status == GPUCHAR_OK ? gc_option_range("launches", options->launches, 5, 1000) : status;
 }
 
@@ -110,6 +124,7 @@ static uint32_t point_count(const occupancy *o) {
     return o->options.bodies_count * o->options.warps_count;
 }
 
+/* A whole number: the options were checked for it. */
 static uint32_t turns_of(const occupancy *o, uint32_t body) {
     return o->options.turns * 64 / body;
 }
@@ -224,11 +239,15 @@ static gpuchar_status reduce_form(occupancy *o, size_t index, const gc_span *spa
     const uint32_t launches = o->options.launches, sms = o->session->sm_count;
     const uint32_t blocks = point->warps / block_warps(point->warps);
     double *cycles = scratch, *rest = scratch + launches;
-    if (!gc_occupancy_cycles(spans + index * launches * sms, launches, sms, blocks, cycles, rest, &point->uneven)) {
-        return gc_fail(GPUCHAR_E_MEASUREMENT, "a launch told of no SM that it ran on");
+    const uint32_t measured =
+        gc_occupancy_cycles(spans + index * launches * sms, launches, sms, blocks, cycles, rest, &point->uneven);
+    if (2 * measured < launches) {
+        gc_fail(GPUCHAR_E_MEASUREMENT, "in %u of %u launches no SM ran %u warps", launches - measured, launches,
+                point->warps);
+        return gc_advise(GPUCHAR_E_MEASUREMENT, "another program may use the GPU; repeat when it is idle");
     }
     gpuchar_stat *stat = index % FORMS == FORM_ONE ? &point->cycles_one : &point->cycles_ways;
-    *stat = gc_summarize(cycles, launches, rest, GC_OCCUPANCY_SPREAD);
+    *stat = gc_summarize(cycles, measured, rest, GC_OCCUPANCY_SPREAD);
     return GPUCHAR_OK;
 }
 

@@ -12,19 +12,22 @@ static double median(double *values, size_t count) {
     return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
 }
 
-bool gc_occupancy_cycles(const gc_span *spans, uint32_t launches, uint32_t sm_count, uint32_t blocks, double *cycles,
-                         double *scratch, uint32_t *uneven) {
+uint32_t gc_occupancy_cycles(const gc_span *spans, uint32_t launches, uint32_t sm_count, uint32_t blocks,
+                             double *cycles, double *scratch, uint32_t *uneven) {
+    uint32_t measured = 0;
     for (uint32_t launch = 0; launch < launches; ++launch, spans += sm_count) {
         size_t ran = 0;
         for (uint32_t sm = 0; sm < sm_count; ++sm) {
             const uint64_t start = ~spans[sm].start_inverted;
-            if (spans[sm].blocks != blocks) ++*uneven;
-            if (spans[sm].blocks && spans[sm].end > start) scratch[ran++] = (double)(spans[sm].end - start);
+            if (spans[sm].blocks != blocks) {
+                ++*uneven;
+            } else if (spans[sm].end > start) {
+                scratch[ran++] = (double)(spans[sm].end - start);
+            }
         }
-        if (!ran) return false;
-        cycles[launch] = median(scratch, ran);
+        if (ran) cycles[measured++] = median(scratch, ran);
     }
-    return true;
+    return measured;
 }
 
 static void derive_point(const gpuchar_divergence_occupancy_result *result, gpuchar_occupancy_point *point) {

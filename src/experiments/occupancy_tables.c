@@ -35,7 +35,7 @@ static const gpuchar_field point_fields[] = {
     GC_FIELD(gpuchar_occupancy_point, body, U32, "instructions", "chained FFMA of one path's loop"),
     GC_FIELD(gpuchar_occupancy_point, warps, U32, "warps", "per SM"),
     GC_FIELD(gpuchar_occupancy_point, known, U32, "", "GPUCHAR_OCCUPANCY_POINT_... bits"),
-    PF(uneven, U32, "1", TIMED, "SMs of all launches that got another number of blocks than asked"),
+    PF(uneven, U32, "1", TIMED, "SMs of all launches that ran another number of warps, and are not measured by"),
     GC_FIELD_STRUCT(gpuchar_occupancy_point, cycles_one, gc_schema_stat, "cycles", "all lanes on one path"),
     GC_FIELD_STRUCT(gpuchar_occupancy_point, cycles_ways, gc_schema_stat, "cycles", "each warp split into k paths"),
     PF(penalty, F64, "1", TIMED, "cycles_ways / cycles_one"),
@@ -118,6 +118,13 @@ static void text_point(const gpuchar_occupancy_point *point, gc_text *text) {
                 number(counted ? point->efficiency : NAN, 4, cells[5]));
 }
 
+/* The GPU gives blocks to whichever SM has room: in turns, not all SMs get as many. */
+static void text_uneven(const gpuchar_occupancy_point *point, const RESULT *result, gc_text *text) {
+    if (!(point->known & GPUCHAR_OCCUPANCY_POINT_TIMED) || !point->uneven) return;
+    gc_text_add(text, "body %u, %u warps: an SM ran another number of them %u times of %llu\n", point->body,
+                point->warps, point->uneven, 2ull * result->launches * result->sm_count);
+}
+
 static void text_body(const gpuchar_occupancy_body *body, gc_text *text) {
     char cells[3][32];
     if (!(body->known & GPUCHAR_OCCUPANCY_BODY_TIMED)) return;
@@ -129,19 +136,30 @@ static void text_body(const gpuchar_occupancy_body *body, gc_text *text) {
 void gc_occupancy_text(const void *raw, gc_text *text) {
     const RESULT *result = raw;
     if (result->launches_ns) {
-        gc_text_add(text, "  body   warps    one path  %4u paths   penalty   issued/clk  issued/clk   threads/instr\n",
-                    result->ways);
+        gc_text_add(text, "                  cycles                            instructions/cycle\n");
+        gc_text_add(text, "  body   warps    one path  %4u paths   penalty    one path  %4u paths  threads/instr\n",
+                    result->ways, result->ways);
         for (size_t i = 0; i < result->point_count; ++i) text_point(&result->points[i], text);
         for (size_t i = 0; i < result->body_count; ++i) text_body(&result->bodies[i], text);
+        for (size_t i = 0; i < result->point_count; ++i) text_uneven(&result->points[i], result, text);
     }
     gc_evidence_text(&result->evidence, text);
 }
 
 /* ---- recorded ---- */
 
-static const char *find_wrong_point(const gpuchar_occupancy_point *point) {
+/* All bodies have the same multiply-adds; loop control is a small part of what is executed with them. */
+static bool is_expected(const RESULT *recorded, const gpuchar_occupancy_point *point) {
+    const uint64_t work = (uint64_t)recorded->ways * recorded->turns * 64;
+    return point->expected_count >= work && point->expected_count <= 2 * work;
+}
+
+static const char *find_wrong_point(const RESULT *recorded, const gpuchar_occupancy_point *point) {
     const double rates[] = {point->penalty, point->issue_rate_one, point->issue_rate_ways};
-    if (point->warps < 1) return "points[].warps";
+    if (point->warps < 1 || point->warps > GC_OCCUPANCY_WARPS_MAX) return "points[].warps";
+    if ((point->known & GPUCHAR_OCCUPANCY_POINT_EXPECTED) && !is_expected(recorded, point)) {
+        return "points[].expected_count";
+    }
     if (!gc_is_summary(&point->cycles_one) || !gc_are_cycles(point->cycles_one.median)) return "points[].cycles_one";
     if (!gc_is_summary(&point->cycles_ways) || !gc_are_cycles(point->cycles_ways.median)) return "points[].cycles_ways";
     for (size_t i = 0; i < GC_COUNT(rates); ++i) {
@@ -158,7 +176,7 @@ static const char *find_wrong_body(const gpuchar_occupancy_body *body) {
 
 static const char *find_wrong_size(const RESULT *recorded) {
     if (recorded->ways < 2 || recorded->ways > 32) return "ways";
-    if (recorded->turns < 1) return "turns";
+    if (recorded->turns < 1 || recorded->turns > 65536) return "turns";
     if (recorded->launches < 1) return "launches";
     if (recorded->point_count < 1 || recorded->point_count > 64) return "points";
     if (recorded->body_count < 1 || recorded->body_count > 4) return "bodies";
@@ -171,7 +189,8 @@ static const char *find_wrong(const RESULT *recorded) {
     for (size_t i = 0; !wrong && i < recorded->point_count; ++i) {
         const gpuchar_occupancy_point *point = &recorded->points[i];
         const size_t per_body = recorded->point_count / recorded->body_count;
-        wrong = point->body == recorded->bodies[i / per_body].body ? find_wrong_point(point) : "points[].body";
+        wrong =
+            point->body == recorded->bodies[i / per_body].body ? find_wrong_point(recorded, point) : "points[].body";
     }
     return wrong ? wrong : gc_find_wrong_evidence(&recorded->evidence);
 }

@@ -14,17 +14,19 @@ typedef struct gc_span {
 } gc_span;
 
 /*
- * Cycles of each launch: the median over the SMs of the time from the first block's start to the last one's end. `spans`
- * holds launches x sm_count; `cycles` one for each launch, `scratch` sm_count. Adds to *uneven the SMs that ran another
- * number of blocks than `blocks`. False when a launch ran nowhere.
+ * Cycles of each launch: the median over the SMs that ran `blocks` blocks of the time from the first block's start to the
+ * last one's end. `spans` holds launches x sm_count; `cycles` one for each launch, `scratch` sm_count. Adds to *uneven the
+ * SMs that ran another number of blocks, which say nothing of this one. Returns how many launches had an SM to measure by.
  */
-bool gc_occupancy_cycles(const gc_span *spans, uint32_t launches, uint32_t sm_count, uint32_t blocks, double *cycles,
-                         double *scratch, uint32_t *uneven);
+uint32_t gc_occupancy_cycles(const gc_span *spans, uint32_t launches, uint32_t sm_count, uint32_t blocks,
+                             double *cycles, double *scratch, uint32_t *uneven);
 
 /* Penalties and issue rates of the points, and the bodies' summaries, from the medians in `result`. */
 void gc_occupancy_derive(gpuchar_divergence_occupancy_result *result);
 /* COUNTED and executed_count, from the points. */
 void gc_occupancy_recount(gpuchar_divergence_occupancy_result *result);
+
+#define GC_OCCUPANCY_WARPS_MAX 256 /* per SM */
 
 /* A spread (mad / median) above it is UNSTABLE: many SMs and caches take part. */
 #define GC_OCCUPANCY_SPREAD 1e-2

@@ -30,17 +30,21 @@ static void test_spans(void **state) {
     double cycles[LAUNCHES], scratch[SMS];
     uint32_t uneven = 0;
     plant(spans);
-    assert_true(gc_occupancy_cycles(spans[0], LAUNCHES, SMS, 4, cycles, scratch, &uneven));
+    assert_int_equal(gc_occupancy_cycles(spans[0], LAUNCHES, SMS, 4, cycles, scratch, &uneven), LAUNCHES);
     assert_int_equal(uneven, 0);
     for (int i = 0; i < LAUNCHES; ++i) assert_true(cycles[i] == 1000 + 10 * i);
-    /* An SM without blocks does not count as one that took no time; one with another number is told. */
+    /* An SM without blocks, or with another number, is told, and says nothing of this one however long it took. */
     memset(&spans[1][0], 0, sizeof spans[1][0]);
-    spans[1][4].blocks = 5;
-    assert_true(gc_occupancy_cycles(spans[0], LAUNCHES, SMS, 4, cycles, scratch, &uneven));
+    spans[1][4] = (gc_span){~UINT64_C(0), 1000000, 5};
+    assert_int_equal(gc_occupancy_cycles(spans[0], LAUNCHES, SMS, 4, cycles, scratch, &uneven), LAUNCHES);
     assert_int_equal(uneven, 2);
-    assert_true(cycles[1] == 1010.5);
-    memset(spans[2], 0, sizeof spans[2]);
-    assert_false(gc_occupancy_cycles(spans[0], LAUNCHES, SMS, 4, cycles, scratch, &uneven));
+    assert_true(cycles[1] == 1010);
+    /* A launch without any SM to measure by is none. */
+    memset(spans[1], 0, sizeof spans[1]);
+    uneven = 0;
+    assert_int_equal(gc_occupancy_cycles(spans[0], LAUNCHES, SMS, 4, cycles, scratch, &uneven), LAUNCHES - 1);
+    assert_int_equal(uneven, SMS);
+    assert_true(cycles[0] == 1000 && cycles[1] == 1020);
 }
 
 /* Two bodies on two numbers of warps: the first flat at 32, the second rising. */
@@ -170,6 +174,12 @@ static void test_bad_options(void **state) {
     twice.bodies[0] = twice.bodies[1] = 64;
     twice.bodies_count = 2;
     refuse(session, &twice, GPUCHAR_E_INVALID_ARGUMENT, "both 64");
+    occupancy_options parts = GPUCHAR_DIVERGENCE_OCCUPANCY_OPTIONS_INIT;
+    parts.turns = 12;
+    parts.bodies[0] = 64;
+    parts.bodies[1] = 512;
+    parts.bodies_count = 2;
+    refuse(session, &parts, GPUCHAR_E_INVALID_ARGUMENT, "multiple of 8");
     occupancy_options demand = GPUCHAR_DIVERGENCE_OCCUPANCY_OPTIONS_INIT;
     demand.require = GPUCHAR_REQUIRE_COUNTED;
     refuse(session, &demand, GPUCHAR_E_NOT_APPLICABLE, "compile-only");
@@ -232,6 +242,9 @@ static void refuse_to_add(gpuchar_session *session, const occupancy_result *good
     WRONG(points, cycles_ways.median, 1e-300, "points[].cycles_ways")
     WRONG(points, body, 128, "points[].body")
     WRONG(points, warps, 0, "points[].warps")
+    WRONG(points, warps, 4000000000u, "points[].warps")
+    WRONG(points, expected_count, UINT64_MAX, "points[].expected_count")
+    WRONG(points, expected_count, 7, "points[].expected_count")
     WRONG(bodies, penalty_min, -1, "bodies[].penalty")
     WRONG(bodies, flatness, -1, "bodies[].flatness")
 #undef WRONG
@@ -267,6 +280,12 @@ static void test_recorded(void **state) {
     assert_int_equal(answer.point_count, result.point_count);
     assert_true(answer.points[5].penalty == 31.5 && answer.bodies[0].flatness == 0);
     assert_true(answer.evidence.flags & GPUCHAR_FLAG_RECORDED);
+    char *text = NULL;
+    answer.sm_count = 10;
+    answer.points[7].uneven = 22;
+    assert_int_equal(gpuchar_experiment_text(NAME, &answer, &text), GPUCHAR_OK);
+    assert_non_null(strstr(text, "body 64, 128 warps: an SM ran another number of them 22 times of 220"));
+    gpuchar_string_free(text);
     gpuchar_divergence_occupancy_result_free(&answer);
     occupancy_options other = GPUCHAR_DIVERGENCE_OCCUPANCY_OPTIONS_INIT;
     other.ways = 16;
