@@ -210,7 +210,7 @@ static gpuchar_status prepare(comparison *c) {
 
 /* `block` is the place of a form and a body in a point's samples. */
 static gc_point point_of(const comparison *c, size_t block, uint32_t warps, void *arguments) {
-    const CUfunction function = c->functions[image_of(block / GC_BODIES, block % GC_BODIES)];
+    CUfunction function = c->functions[image_of(block / GC_BODIES, block % GC_BODIES)];
     return (gc_point){.function = function, .grid = 1, .block = 32 * warps, .arguments = arguments};
 }
 
