@@ -21,25 +21,27 @@ typedef struct gpuchar_predication_compare_options {
     size_t struct_size;
     uint32_t warps[32];    /* warps on the SM to measure with, each 1..32, in this order */
     uint32_t warps_count;  /* 0: 1, 2, 4, 8, 12, 16, 24, 32; `warps` is then all zeros */
-    uint32_t body;         /* multiply-adds of each arm per loop iteration: 64, 128 or 256; 0: 128 */
-    uint32_t iterations;   /* loop iterations, 4..65536; 0: chosen so that an arm takes about 65,000 cycles */
-    uint32_t launches;     /* timed launches per form and number of warps, 5..10000; 0: 21 */
+    uint32_t body;         /* multiply-adds of each arm per loop iteration, 64 or 128; 0: 64. Each form is measured with
+                              this body and with a longer one, of 48 more */
+    uint32_t iterations;   /* loop iterations of both, 4..65536; 0: the longer body's arm takes about 65,000 cycles */
+    uint32_t launches;     /* timed launches per form, body and number of warps, 5..10000; 0: 21 */
     uint32_t counters;     /* GPUCHAR_COUNTERS_... */
     uint32_t require;      /* GPUCHAR_REQUIRE_...; not GPUCHAR_REQUIRE_COUNTED with GPUCHAR_COUNTERS_OFF */
     uint32_t keep_samples; /* 1: the result holds the cycles of each launch */
     uint32_t seed;         /* of the operands; 0: 1 */
 } gpuchar_predication_compare_options;
 
-/* One form with one warp: machine code and counters. Frozen. */
+/* One form with one of the two bodies, one warp: machine code and counters. Frozen. */
 typedef struct gpuchar_predication_form {
     uint32_t form;              /* GPUCHAR_FORM_... */
     uint32_t known;             /* GPUCHAR_PREDICATION_FORM_... */
+    uint64_t body;              /* multiply-adds of each arm per loop iteration */
     uint64_t loop_instructions; /* machine code: instructions of one iteration of one loop */
     uint64_t loop_stall_cycles; /* machine code: sum of the assembler's stall counts of one iteration of one loop */
     uint64_t code_bytes;        /* machine code: size of the timed region */
     uint64_t decisions;         /* machine code: divergent branches in the timed region; 0 in the predicated form */
     uint64_t expected_count;    /* machine code: warp instructions that one warp executes in the loops */
-    uint64_t executed_count;    /* the same by the counters of two lengths, subtracted */
+    uint64_t executed_count;    /* the same by the counters of two numbers of iterations, subtracted */
     double efficiency;          /* active threads per instruction in the loops, by the same counters */
 } gpuchar_predication_form;
 
@@ -49,24 +51,44 @@ enum {
     GPUCHAR_PREDICATION_FORM_COUNTERS = 1u << 1 /* executed_count, efficiency */
 };
 
+/*
+ * What one form costs with some warps. A total holds more than its links: the start, the first fetch of the code, the
+ * clock reads, and once per iteration the loop's counter and its branch, which takes longer or shorter by the loop's place
+ * in the instruction cache. All that is in the totals of both bodies, and not in their difference. A link of a form is
+ * one multiply-add in each of its arms. Frozen.
+ */
+typedef struct gpuchar_predication_cost {
+    uint32_t form;                 /* GPUCHAR_FORM_... */
+    uint32_t known;                /* GPUCHAR_PREDICATION_COST_... */
+    gpuchar_stat short_cycles;     /* total with the shorter body: from the first warp's start to the last one's end */
+    gpuchar_stat long_cycles;      /* the same with the longer body in as many iterations */
+    double cycles_per_link;        /* slope: (long - short) / (iterations * (long_body - body)), by the medians */
+    double cycles_per_link_low;    /* the same by the ends of the medians' 95 % intervals that make it least */
+    double cycles_per_link_high;   /* and most: what the scatter of the launches leaves open */
+    double overhead_cycles;        /* what either total holds beside its links: short - iterations * body * slope */
+    double instructions_per_cycle; /* warp instructions of the loops per cycle of the SM, by the longer body's total */
+} gpuchar_predication_cost;
+
+/* Bits of gpuchar_predication_cost.known. */
+enum {
+    GPUCHAR_PREDICATION_COST_SLOPE = 1u << 0, /* cycles_per_link and its ends, overhead_cycles */
+    GPUCHAR_PREDICATION_COST_ISSUE = 1u << 1  /* instructions_per_cycle */
+};
+
 /* One number of warps, all in one block on one SM. Frozen. */
 typedef struct gpuchar_predication_point {
     uint32_t warps;
-    uint32_t known;                           /* GPUCHAR_PREDICATION_POINT_... */
-    gpuchar_stat cycles[3];                   /* of each form: from the barrier before to the barrier after */
-    double branch_ratio;                      /* branch / convergent */
-    double predicated_ratio;                  /* predicated / convergent */
-    double gain;                              /* branch / predicated */
-    double convergent_instructions_per_cycle; /* warp instructions of the loops per cycle of the SM */
-    double branch_instructions_per_cycle;
-    double predicated_instructions_per_cycle;
-    uint64_t sample_offset; /* of this point's launches in `samples`, when kept: form after form */
+    uint32_t known;                    /* GPUCHAR_PREDICATION_POINT_... */
+    gpuchar_predication_cost costs[3]; /* by GPUCHAR_FORM_... */
+    double branch_ratio;               /* of cycles_per_link: branch / convergent */
+    double predicated_ratio;           /* predicated / convergent */
+    double gain;                       /* branch / predicated */
+    uint64_t sample_offset;            /* of this point's launches in `samples`, when kept */
 } gpuchar_predication_point;
 
 /* Bits of gpuchar_predication_point.known. */
 enum {
-    GPUCHAR_PREDICATION_POINT_RATIOS = 1u << 0, /* branch_ratio, predicated_ratio, gain */
-    GPUCHAR_PREDICATION_POINT_ISSUE = 1u << 1   /* ..._instructions_per_cycle */
+    GPUCHAR_PREDICATION_POINT_RATIOS = 1u << 0 /* branch_ratio, predicated_ratio, gain */
 };
 
 /* What the compiler itself makes of `if ... else` with arms of one length. What a kernel without a decision holds as well,
@@ -87,7 +109,8 @@ enum {
 
 typedef struct gpuchar_predication_compare_result {
     size_t struct_size;
-    uint32_t body; /* the options in force */
+    uint32_t body;      /* the options in force: of the shorter kernels */
+    uint32_t long_body; /* of the longer ones */
     uint32_t iterations;
     uint32_t launches;
     uint32_t seed;
@@ -95,12 +118,15 @@ typedef struct gpuchar_predication_compare_result {
     uint32_t known;                  /* GPUCHAR_PREDICATION_... */
     uint32_t saturation_warps;       /* fewest warps from which on each gain is below 1.05; 0: not within the points */
     uint32_t compiler_branch_length; /* shortest arm from which on the compiler branches; 0: not within the lengths */
-    gpuchar_predication_form forms[3]; /* by GPUCHAR_FORM_... */
-    gpuchar_predication_point *points; /* one per number of warps, in the order asked; owned by the result */
+    uint32_t reserved;
+    gpuchar_predication_form short_forms[3]; /* by GPUCHAR_FORM_..., with the shorter body */
+    gpuchar_predication_form long_forms[3];  /* with the longer one */
+    gpuchar_predication_point *points;       /* one per number of warps, in the order asked; owned by the result */
     size_t point_count;
     gpuchar_predication_length *lengths; /* 1 to 32; owned by the result */
     size_t length_count;                 /* 0: the machine code cannot be decoded */
-    double *samples; /* cycles of each launch, point after point and form after form; owned by the result */
+    double *samples; /* cycles of each launch: point after point, form after form, shorter body before longer; owned by
+                        the result */
     size_t sample_count;
     uint64_t compile_ns; /* 0 when the kernels came from the cache */
     uint64_t prove_ns;
@@ -108,7 +134,7 @@ typedef struct gpuchar_predication_compare_result {
     uint64_t counters_ns;         /* host time of reading the counters, set-up included */
     uint64_t call_ns;             /* host time of the whole call */
     uint64_t device_memory_bytes; /* the call's own allocations */
-    gpuchar_evidence evidence;    /* counts are those of one warp through the branch */
+    gpuchar_evidence evidence;    /* counts are those of one warp through the branch with the longer body */
 } gpuchar_predication_compare_result;
 
 GPUCHAR_DEFINE_MAKER(gpuchar_predication_compare_options)
@@ -123,11 +149,19 @@ GPUCHAR_API void gpuchar_predication_compare_result_free(gpuchar_predication_com
  * Times a two-way decision as a branch, with all lanes on one arm, and in its predicated form, for each number of warps
  * asked. The predicated form executes as many multiply-adds as the branch: what it gains is that the two arms are
  * independent, so that the one fills the cycles in which the other waits. It ends where enough warps do the same.
+ * Each form is measured with two bodies, of which one is longer, in the same number of iterations. Ratios and gain are
+ * those of the slopes, cycles per link. Ratios of totals also hold what each iteration and each launch costs beside
+ * its links, up to some percent; both totals are told beside the slopes.
+ * What an iteration costs beside its links must be the same with both bodies, or the difference stays in the slope. So both
+ * loops begin at the same place of a line of instruction cache and are short: with body 64 at most 3.6 KiB of code, with
+ * 128 5.7 KiB. On an H200 loops up to 4 KiB cost the same, one of 8 KiB ten cycles more.
  * Beside it, without running anything: up to which length of the arms the compiler predicates by itself.
  * A part of a recorded result is answered with numbers of that part only: what was of the whole call (launches_ns,
  * counters_ns, call_ns, device_memory_bytes, the clock) is unknown there, 0. Source: "Characterizing Warp Divergence from
  * Pascal to Blackwell", section IV-C. Since 0.1.
- * GPUCHAR_CAVEAT: not proved, unstable, throttled or compile-only (evidence.flags, evidence.proof_status).
+ * GPUCHAR_FLAG_OFF_LAW: a longer body that takes no more cycles than the shorter one; that slope is unknown.
+ * GPUCHAR_CAVEAT: not proved, unstable, off the law, throttled or compile-only (evidence.flags, evidence.proof_status).
+ * Proved means also that the loops of the two bodies differ in nothing but their links.
  * Errors: E_INVALID_ARGUMENT, E_STRUCT_SIZE, E_LIMIT, E_BUSY, E_CANCELLED, E_NOT_PROVED (required), counters required:
  * those of gpuchar_counters_read; those of gpuchar_compile; E_CUDA, E_OUT_OF_DEVICE_MEMORY, E_CONTEXT_LOST,
  * E_MEASUREMENT, E_NOT_RECORDED, E_NOT_APPLICABLE (counters or steady samples required of a compile-only session).

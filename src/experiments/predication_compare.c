@@ -1,4 +1,7 @@
-/* A two-way decision as a branch and in its predicated form: two independent chains in one warp, over warps per SM. */
+/*
+ * A two-way decision as a branch and in its predicated form: two independent chains in one warp, over warps per SM. Each is
+ * measured with two bodies, so that its cost is a slope.
+ */
 #include <core/error.h>
 #include <experiments/evidence.h>
 #include <experiments/experiment.h>
@@ -23,8 +26,14 @@ typedef struct compare_args {
     uint8_t lanes[32];
 } compare_args;
 
-enum { IMAGE_BRANCH, IMAGE_PREDICATED, IMAGE_LENGTHS, IMAGES };
-static const int image_of[GPUCHAR_FORMS] = {IMAGE_BRANCH, IMAGE_BRANCH, IMAGE_PREDICATED};
+/* The kernels of a form, one for each body, and behind them all those of the short arms. */
+enum { KERNELS_BRANCH, KERNELS_PREDICATED, KERNELS };
+static const size_t kernels_of[GPUCHAR_FORMS] = {KERNELS_BRANCH, KERNELS_BRANCH, KERNELS_PREDICATED};
+enum { IMAGE_LENGTHS = KERNELS * GC_BODIES, IMAGES };
+
+static size_t image_of(size_t form, size_t body) {
+    return kernels_of[form] * GC_BODIES + body;
+}
 
 /* One call: what it holds until its end. */
 typedef struct comparison {
@@ -40,25 +49,33 @@ typedef struct comparison {
 
 /* ---- kernels and proofs ---- */
 
+static uint32_t body_of(const comparison *c, size_t body) {
+    return body == GC_BODY_LONG ? c->result->long_body : c->result->body;
+}
+
 static void kernels(const void *raw, gc_kernel_list *list) {
     const gpuchar_predication_compare_options *options = raw;
-    list->count = IMAGES;
-    list->templates[IMAGE_BRANCH] =
-        (gc_template){"predication_compare", NULL, {{"GPUCHAR_FORM", 1}, {"GPUCHAR_BODY", options->body}}, NULL};
-    list->templates[IMAGE_PREDICATED] =
-        (gc_template){"predication_compare", NULL, {{"GPUCHAR_FORM", 2}, {"GPUCHAR_BODY", options->body}}, NULL};
+    for (size_t i = 0; i < IMAGE_LENGTHS; ++i) {
+        const uint32_t body = options->body + (i % GC_BODIES == GC_BODY_LONG ? GC_PREDICATION_MORE : 0);
+        list->templates[i] =
+            (gc_template){"predication_compare",
+                          "paths",
+                          {{"GPUCHAR_FORM", i / GC_BODIES == KERNELS_BRANCH ? 1 : 2}, {"GPUCHAR_BODY", body}},
+                          NULL};
+    }
     list->templates[IMAGE_LENGTHS] = (gc_template){"predication_lengths", NULL, {{NULL, 0}}, NULL};
+    list->count = IMAGES;
 }
 
 /* The branch has a loop for each arm; the predicated form one loop with the chains of both. */
-static gc_divergence_claim claim_of(const comparison *c, int image, const compare_args *arguments) {
+static gc_divergence_claim claim_of(const comparison *c, size_t image, const compare_args *arguments) {
     static const char *const mnemonic = "FFMA";
-    const bool predicated = image == IMAGE_PREDICATED;
+    const bool predicated = image / GC_BODIES == KERNELS_PREDICATED;
     return (gc_divergence_claim){.kernel = KERNEL,
                                  .mnemonics = &mnemonic,
                                  .mnemonic_count = 1,
                                  .paths = predicated ? 1 : 2,
-                                 .body = c->options->body * (predicated ? 2 : 1),
+                                 .body = body_of(c, image % GC_BODIES) * (predicated ? 2 : 1),
                                  .chains = predicated ? 2 : 1,
                                  .uniform = predicated,
                                  .arguments = arguments,
@@ -67,16 +84,35 @@ static gc_divergence_claim claim_of(const comparison *c, int image, const compar
                                  .lanes_offset = offsetof(compare_args, lanes)};
 }
 
-static void fill_form(comparison *c, uint32_t which) {
-    const gc_divergence_proof *proof = &c->proofs[image_of[which]];
-    gpuchar_predication_form *form = &c->result->forms[which];
-    const uint64_t loops = which == GPUCHAR_FORM_BRANCH ? 2 : 1;
+/*
+ * What two bodies do not have in common is not taken out by their difference. So they may differ in their links only: in
+ * each loop, and with both arms' links in the whole region.
+ */
+static gpuchar_status prove_pair(comparison *c, size_t kernels) {
+    const gc_divergence_proof *few = &c->proofs[kernels * GC_BODIES];
+    gc_divergence_proof *many = &c->proofs[kernels * GC_BODIES + GC_BODY_LONG];
+    if (few->status != GPUCHAR_OK || many->status != GPUCHAR_OK) return GPUCHAR_OK;
+    const uint64_t loop = many->loop_instructions[0] - few->loop_instructions[0];
+    const uint64_t region = (many->region_bytes - few->region_bytes) / 16;
+    if (loop == many->loop_intended[0] - few->loop_intended[0] && region == many->intended_total - few->intended_total)
+        return GPUCHAR_OK;
+    many->status = GPUCHAR_E_NOT_PROVED;
+    snprintf(many->reason, sizeof many->reason,
+             "the longer body holds %llu more instructions a loop, %llu in all, of which links are %u and %llu",
+             (unsigned long long)loop, (unsigned long long)region, many->loop_intended[0] - few->loop_intended[0],
+             (unsigned long long)(many->intended_total - few->intended_total));
+    return gc_evidence_take_proof(&c->call, KERNEL, many->status, many->reason);
+}
+
+static void fill_form(comparison *c, size_t which, size_t body) {
+    const gc_divergence_proof *proof = &c->proofs[image_of(which, body)];
+    gpuchar_predication_form *form = gc_predication_form_of(c->result, which, body);
     if (proof->status != GPUCHAR_OK) return;
     form->loop_instructions = proof->loop_instructions[0];
     form->loop_stall_cycles = proof->loop_stall[0];
     form->code_bytes = proof->region_bytes;
     form->decisions = proof->dispatch_decisions;
-    form->expected_count = loops * c->options->iterations * form->loop_instructions;
+    form->expected_count = gc_predication_expected(form, c->options->iterations);
     form->known |= GPUCHAR_PREDICATION_FORM_DECODED;
 }
 
@@ -125,28 +161,26 @@ static gpuchar_status read_lengths(comparison *c) {
 
 /* ---- all of what is decoded ---- */
 
-/* What one warp executes of the branch: the predicated form executes as many multiply-adds, and less loop control. */
 static void fill_evidence(comparison *c) {
-    const gc_divergence_proof *branch = &c->proofs[IMAGE_BRANCH];
-    const uint64_t turns = 2 * (uint64_t)c->options->iterations;
+    const gc_divergence_proof *branch = &c->proofs[image_of(GPUCHAR_FORM_BRANCH, GC_BODY_LONG)];
     gpuchar_evidence *evidence = &c->result->evidence;
-    evidence->intended_count = turns * c->options->body;
-    if (!(evidence->flags & GPUCHAR_FLAG_PROVED)) return;
+    gc_predication_expect(c->result);
+    if (!(evidence->known & GPUCHAR_EVIDENCE_DECODED)) return;
     memcpy(evidence->mnemonic, branch->mnemonic, sizeof evidence->mnemonic);
-    evidence->decoded_count = turns * branch->loop_intended[0];
-    evidence->scaffold_count = turns * (branch->loop_instructions[0] - branch->loop_intended[0]);
-    evidence->known |= GPUCHAR_EVIDENCE_DECODED;
 }
 
 static gpuchar_status prove(void *state) {
     comparison *c = state;
     const compare_args arguments = {.header = {.iterations = c->options->iterations}};
     gpuchar_status status = GPUCHAR_OK;
-    for (int image = 0; image < IMAGE_LENGTHS && status == GPUCHAR_OK; ++image) {
+    for (size_t image = 0; image < IMAGE_LENGTHS && status == GPUCHAR_OK; ++image) {
         const gc_divergence_claim claim = claim_of(c, image, &arguments);
-        status = gc_evidence_prove(&c->call, (size_t)image, &claim, &c->proofs[image]);
+        status = gc_evidence_prove(&c->call, image, &claim, &c->proofs[image]);
     }
-    for (uint32_t form = 0; form < GPUCHAR_FORMS && status == GPUCHAR_OK; ++form) fill_form(c, form);
+    for (size_t i = 0; i < KERNELS && status == GPUCHAR_OK; ++i) status = prove_pair(c, i);
+    for (size_t i = 0; i < GC_PREDICATION_BLOCKS && status == GPUCHAR_OK; ++i) {
+        fill_form(c, i / GC_BODIES, i % GC_BODIES);
+    }
     if (status == GPUCHAR_OK) status = read_lengths(c);
     if (status == GPUCHAR_OK) fill_evidence(c);
     return status;
@@ -178,22 +212,25 @@ static gpuchar_status prepare(comparison *c) {
         status = gc_kernel_load(c->session, c->call.images[i], KERNEL, &c->functions[i]);
     }
     if (status != GPUCHAR_OK) return status;
-    status = gc_slots_alloc(c->session, GPUCHAR_FORMS * c->options->warps_count * c->options->launches, &c->slots);
+    status =
+        gc_slots_alloc(c->session, GC_PREDICATION_BLOCKS * c->options->warps_count * c->options->launches, &c->slots);
     if (status != GPUCHAR_OK) return status;
     c->result->device_memory_bytes = c->slots.samples.bytes + c->slots.sink.bytes;
     make_args(c);
     return GPUCHAR_OK;
 }
 
-static gc_point point_of(const comparison *c, size_t form, uint32_t warps, void *arguments) {
-    return (gc_point){.function = c->functions[image_of[form]], .grid = 1, .block = 32 * warps, .arguments = arguments};
+/* `block` is the place of a form and a body in a point's samples. */
+static gc_point point_of(const comparison *c, size_t block, uint32_t warps, void *arguments) {
+    CUfunction function = c->functions[image_of(block / GC_BODIES, block % GC_BODIES)];
+    return (gc_point){.function = function, .grid = 1, .block = 32 * warps, .arguments = arguments};
 }
 
-/* Reduces the samples: blocks of `launches`, point after point and form after form. */
+/* Reduces the samples: blocks of `launches`, point after point, form after form, the shorter body first. */
 static gpuchar_status reduce(comparison *c, const gc_sample *samples) {
     gpuchar_predication_compare_result *result = c->result;
-    const uint32_t launches = c->options->launches;
-    const size_t count = GPUCHAR_FORMS * result->point_count * launches;
+    const size_t launches = c->options->launches, block = GC_PREDICATION_BLOCKS * launches;
+    const size_t count = result->point_count * block;
     double *cycles = malloc(count * sizeof *cycles), *scratch = malloc(2 * launches * sizeof *scratch);
     if (!cycles || !scratch) {
         free(cycles);
@@ -201,7 +238,7 @@ static gpuchar_status reduce(comparison *c, const gc_sample *samples) {
         return gc_fail_memory((count + 2 * launches) * sizeof(double));
     }
     for (size_t i = 0; i < count; ++i) cycles[i] = (double)samples[i].cycles;
-    gc_predication_summarize(cycles, launches, scratch, result);
+    gc_predication_summarize(cycles, c->options->launches, scratch, result);
     gc_predication_derive(result);
     free(scratch);
     if (!c->options->keep_samples) {
@@ -210,20 +247,21 @@ static gpuchar_status reduce(comparison *c, const gc_sample *samples) {
     }
     result->samples = cycles;
     result->sample_count = count;
-    for (size_t i = 0; i < result->point_count; ++i) result->points[i].sample_offset = GPUCHAR_FORMS * i * launches;
+    for (size_t i = 0; i < result->point_count; ++i) result->points[i].sample_offset = i * block;
     return GPUCHAR_OK;
 }
 
+/* Both bodies of a form right after each other: what drifts is then much the same in both. */
 static gpuchar_status measure(void *state) {
     comparison *c = state;
-    gc_point points[GPUCHAR_FORMS * POINTS_MAX];
+    gc_point points[GC_PREDICATION_BLOCKS * POINTS_MAX];
     gc_timing timing = {0};
-    const size_t count = GPUCHAR_FORMS * c->options->warps_count, samples = count * c->options->launches;
+    const size_t count = GC_PREDICATION_BLOCKS * c->options->warps_count, samples = count * c->options->launches;
     gpuchar_status status = prepare(c);
     if (status != GPUCHAR_OK) return status;
     for (size_t i = 0; i < count; ++i) {
-        const size_t form = i % GPUCHAR_FORMS;
-        points[i] = point_of(c, form, c->options->warps[i / GPUCHAR_FORMS], &c->args[form]);
+        const size_t block = i % GC_PREDICATION_BLOCKS;
+        points[i] = point_of(c, block, c->options->warps[i / GC_PREDICATION_BLOCKS], &c->args[block / GC_BODIES]);
     }
     timing.samples = malloc(samples * sizeof *timing.samples);
     if (!timing.samples) return gc_fail_memory(samples * sizeof *timing.samples);
@@ -239,13 +277,13 @@ static gpuchar_status measure(void *state) {
 
 /* ---- count ---- */
 
-/* Two ranges a form, of one and of two lengths: the difference holds the loops alone. One warp each. */
+/* Two ranges a form and body, of one and of two numbers of iterations: the difference holds the loops alone. One warp each. */
 enum { METRIC_WARP, METRIC_THREAD, METRICS };
 static const char *const metrics[METRICS] = {"smsp__inst_executed.sum", "smsp__thread_inst_executed.sum"};
 
 static gpuchar_status launch_range(void *user, size_t range) {
     comparison *c = user;
-    compare_args args = c->args[range / 2];
+    compare_args args = c->args[range / 2 / GC_BODIES];
     args.header.iterations = c->options->iterations << (range % 2);
     gc_point point = point_of(c, range / 2, 1, &args);
     return gc_launch_once(c->session, &c->slots, &point);
@@ -254,8 +292,8 @@ static gpuchar_status launch_range(void *user, size_t range) {
 static void fill_counters(void *user, const gpuchar_counters_result *read) {
     comparison *c = user;
     const double *one = read->values;
-    for (size_t i = 0; i < GPUCHAR_FORMS; ++i, one += 2 * METRICS) {
-        gpuchar_predication_form *form = &c->result->forms[i];
+    for (size_t i = 0; i < GC_PREDICATION_BLOCKS; ++i, one += 2 * METRICS) {
+        gpuchar_predication_form *form = gc_predication_form_of(c->result, i / GC_BODIES, i % GC_BODIES);
         const double *two = one + METRICS, executed = two[METRIC_WARP] - one[METRIC_WARP];
         form->executed_count = executed > 0 ? (uint64_t)(executed + 0.5) : 0;
         form->efficiency = executed > 0 ? (two[METRIC_THREAD] - one[METRIC_THREAD]) / executed : 0;
@@ -266,7 +304,7 @@ static void fill_counters(void *user, const gpuchar_counters_result *read) {
 
 static gpuchar_status count(void *state) {
     comparison *c = state;
-    const gc_range_request request = {metrics, METRICS, 2 * GPUCHAR_FORMS, launch_range, c};
+    const gc_range_request request = {metrics, METRICS, 2 * GC_PREDICATION_BLOCKS, launch_range, c};
     gpuchar_status status = gc_evidence_count_ranges(&c->call, &request, fill_counters);
     if (status == GPUCHAR_OK) gc_predication_recount(c->result);
     return status;
@@ -284,12 +322,20 @@ static gpuchar_status begin(void *state) {
     result->points = calloc(options->warps_count, sizeof result->points[0]);
     if (!result->points) return gc_fail_memory(options->warps_count * sizeof result->points[0]);
     result->point_count = options->warps_count;
-    for (uint32_t i = 0; i < options->warps_count; ++i) result->points[i].warps = options->warps[i];
-    for (uint32_t form = 0; form < GPUCHAR_FORMS; ++form) result->forms[form].form = form;
     result->body = options->body;
+    result->long_body = options->body + GC_PREDICATION_MORE;
     result->iterations = options->iterations;
     result->launches = options->launches;
     result->seed = options->seed;
+    for (uint32_t i = 0; i < options->warps_count; ++i) {
+        result->points[i].warps = options->warps[i];
+        for (uint32_t form = 0; form < GPUCHAR_FORMS; ++form) result->points[i].costs[form].form = form;
+    }
+    for (uint32_t form = 0; form < GPUCHAR_FORMS; ++form) {
+        result->short_forms[form].form = result->long_forms[form].form = form;
+        result->short_forms[form].body = result->body;
+        result->long_forms[form].body = result->long_body;
+    }
     return GPUCHAR_OK;
 }
 

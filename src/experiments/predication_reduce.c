@@ -3,55 +3,97 @@
 #include <math.h>
 #include <stats/stats.h>
 
+gpuchar_predication_form *gc_predication_form_of(gpuchar_predication_compare_result *result, size_t form, size_t body) {
+    return body == GC_BODY_LONG ? &result->long_forms[form] : &result->short_forms[form];
+}
+
+/* The branch walks a loop for each arm. */
+uint64_t gc_predication_expected(const gpuchar_predication_form *form, uint32_t iterations) {
+    const uint64_t loops = form->form == GPUCHAR_FORM_BRANCH ? 2 : 1;
+    return loops * iterations * form->loop_instructions;
+}
+
 void gc_predication_summarize(const double *cycles, uint32_t launches, double *scratch,
                               gpuchar_predication_compare_result *result) {
     for (size_t i = 0; i < result->point_count; ++i) {
-        for (size_t form = 0; form < GPUCHAR_FORMS; ++form) {
-            const double *samples = cycles + (i * GPUCHAR_FORMS + form) * launches;
-            result->points[i].cycles[form] = gc_summarize(samples, launches, scratch, GC_PREDICATION_SPREAD);
+        for (size_t form = 0; form < GPUCHAR_FORMS; ++form, cycles += GC_BODIES * launches) {
+            gpuchar_predication_cost *cost = &result->points[i].costs[form];
+            cost->short_cycles = gc_summarize(cycles, launches, scratch, GC_PREDICATION_SPREAD);
+            cost->long_cycles = gc_summarize(cycles + launches, launches, scratch, GC_PREDICATION_SPREAD);
         }
     }
 }
 
+/* ---- one form with one number of warps ---- */
+
+static bool is_decoded(const gpuchar_predication_form *form) {
+    return (form->known & GPUCHAR_PREDICATION_FORM_DECODED) != 0;
+}
+
+/* Whatever both bodies have in common, per launch and per iteration, is not in the difference. */
+static void derive_slope(gpuchar_predication_compare_result *result, gpuchar_predication_cost *cost) {
+    const gpuchar_stat *few = &cost->short_cycles, *many = &cost->long_cycles;
+    const double turns = result->iterations, links = turns * (result->long_body - result->body);
+    if (!(few->median > 0) || !(many->median > few->median)) {
+        result->evidence.flags |= GPUCHAR_FLAG_OFF_LAW;
+        return;
+    }
+    cost->cycles_per_link = (many->median - few->median) / links;
+    cost->cycles_per_link_low = (many->ci95_low - few->ci95_high) / links;
+    cost->cycles_per_link_high = (many->ci95_high - few->ci95_low) / links;
+    cost->overhead_cycles = few->median - turns * result->body * cost->cycles_per_link;
+    cost->known |= GPUCHAR_PREDICATION_COST_SLOPE;
+}
+
+/* All warps of the block execute the same. */
+static void derive_issue(gpuchar_predication_compare_result *result, uint32_t warps, gpuchar_predication_cost *cost,
+                         size_t form) {
+    const gpuchar_predication_form *code = &result->long_forms[form];
+    if (!is_decoded(code) || !(cost->long_cycles.median > 0)) return;
+    cost->instructions_per_cycle = (double)code->expected_count * warps / cost->long_cycles.median;
+    cost->known |= GPUCHAR_PREDICATION_COST_ISSUE;
+}
+
 /* ---- one number of warps ---- */
 
-static bool is_timed(const gpuchar_predication_point *point) {
+static void forget_point(gpuchar_predication_point *point) {
     for (size_t form = 0; form < GPUCHAR_FORMS; ++form) {
-        if (!(point->cycles[form].median > 0)) return false;
+        gpuchar_predication_cost *cost = &point->costs[form];
+        cost->known &= ~(uint32_t)(GPUCHAR_PREDICATION_COST_SLOPE | GPUCHAR_PREDICATION_COST_ISSUE);
+        cost->cycles_per_link = cost->cycles_per_link_low = cost->cycles_per_link_high = 0;
+        cost->overhead_cycles = cost->instructions_per_cycle = 0;
     }
-    return true;
+    point->known &= ~(uint32_t)GPUCHAR_PREDICATION_POINT_RATIOS;
+    point->branch_ratio = point->predicated_ratio = point->gain = 0;
 }
 
-/* Warp instructions of the loops per cycle: all warps of the block execute the same. */
-static double issue_rate(const gpuchar_predication_compare_result *result, const gpuchar_predication_point *point,
-                         size_t form) {
-    return (double)result->forms[form].expected_count * point->warps / point->cycles[form].median;
+void gc_predication_forget(gpuchar_predication_compare_result *result) {
+    for (size_t i = 0; i < result->point_count; ++i) forget_point(&result->points[i]);
+    result->saturation_warps = 0;
+    result->evidence.flags &= ~(uint32_t)GPUCHAR_FLAG_OFF_LAW;
 }
 
-static bool is_decoded(const gpuchar_predication_compare_result *result) {
+static void derive_ratios(gpuchar_predication_point *point) {
     for (size_t form = 0; form < GPUCHAR_FORMS; ++form) {
-        if (!(result->forms[form].known & GPUCHAR_PREDICATION_FORM_DECODED)) return false;
+        if (!(point->costs[form].known & GPUCHAR_PREDICATION_COST_SLOPE)) return;
     }
-    return true;
-}
-
-static void derive_point(gpuchar_predication_compare_result *result, gpuchar_predication_point *point) {
-    for (size_t form = 0; form < GPUCHAR_FORMS; ++form) {
-        if (point->cycles[form].flags & GPUCHAR_FLAG_UNSTABLE) result->evidence.flags |= GPUCHAR_FLAG_UNSTABLE;
-    }
-    if (!is_timed(point)) return;
-    const double convergent = point->cycles[GPUCHAR_FORM_CONVERGENT].median;
-    const double branch = point->cycles[GPUCHAR_FORM_BRANCH].median;
-    const double predicated = point->cycles[GPUCHAR_FORM_PREDICATED].median;
+    const double convergent = point->costs[GPUCHAR_FORM_CONVERGENT].cycles_per_link;
+    const double branch = point->costs[GPUCHAR_FORM_BRANCH].cycles_per_link;
+    const double predicated = point->costs[GPUCHAR_FORM_PREDICATED].cycles_per_link;
     point->branch_ratio = branch / convergent;
     point->predicated_ratio = predicated / convergent;
     point->gain = branch / predicated;
     point->known |= GPUCHAR_PREDICATION_POINT_RATIOS;
-    if (!is_decoded(result)) return;
-    point->convergent_instructions_per_cycle = issue_rate(result, point, GPUCHAR_FORM_CONVERGENT);
-    point->branch_instructions_per_cycle = issue_rate(result, point, GPUCHAR_FORM_BRANCH);
-    point->predicated_instructions_per_cycle = issue_rate(result, point, GPUCHAR_FORM_PREDICATED);
-    point->known |= GPUCHAR_PREDICATION_POINT_ISSUE;
+}
+
+static void derive_point(gpuchar_predication_compare_result *result, gpuchar_predication_point *point) {
+    for (size_t form = 0; form < GPUCHAR_FORMS; ++form) {
+        gpuchar_predication_cost *cost = &point->costs[form];
+        result->evidence.flags |= (cost->short_cycles.flags | cost->long_cycles.flags) & GPUCHAR_FLAG_UNSTABLE;
+        derive_slope(result, cost);
+        derive_issue(result, point->warps, cost, form);
+    }
+    derive_ratios(point);
 }
 
 /* ---- all of them ---- */
@@ -84,6 +126,7 @@ static bool has_branch(const gpuchar_predication_compare_result *result, size_t 
 }
 
 void gc_predication_derive(gpuchar_predication_compare_result *result) {
+    gc_predication_forget(result);
     for (size_t i = 0; i < result->point_count; ++i) derive_point(result, &result->points[i]);
     result->saturation_warps = find_onset(result, result->point_count, has_no_gain);
     result->known |= GPUCHAR_PREDICATION_TIMED;
@@ -94,7 +137,20 @@ void gc_predication_derive_lengths(gpuchar_predication_compare_result *result) {
     if (result->length_count) result->known |= GPUCHAR_PREDICATION_LENGTHS;
 }
 
-/* ---- counters against machine code ---- */
+/* ---- counts ---- */
+
+/* What one warp executes of the branch: the predicated form executes as many multiply-adds, and less loop control. */
+void gc_predication_expect(gpuchar_predication_compare_result *result) {
+    gpuchar_evidence *evidence = &result->evidence;
+    const gpuchar_predication_form *branch = &result->long_forms[GPUCHAR_FORM_BRANCH];
+    evidence->intended_count = UINT64_C(2) * result->iterations * result->long_body;
+    evidence->decoded_count = evidence->scaffold_count = 0;
+    evidence->known &= ~(uint32_t)GPUCHAR_EVIDENCE_DECODED;
+    if (!(evidence->flags & GPUCHAR_FLAG_PROVED) || !is_decoded(branch)) return;
+    evidence->decoded_count = evidence->intended_count; /* which is what was proved */
+    evidence->scaffold_count = branch->expected_count - evidence->decoded_count;
+    evidence->known |= GPUCHAR_EVIDENCE_DECODED;
+}
 
 static bool agrees(const gpuchar_predication_form *form) {
     const uint32_t both = GPUCHAR_PREDICATION_FORM_DECODED | GPUCHAR_PREDICATION_FORM_COUNTERS;
@@ -105,11 +161,22 @@ static bool agrees(const gpuchar_predication_form *form) {
 
 void gc_predication_recount(gpuchar_predication_compare_result *result) {
     gpuchar_evidence *evidence = &result->evidence;
-    const gpuchar_predication_form *branch = &result->forms[GPUCHAR_FORM_BRANCH];
+    const gpuchar_predication_form *branch = &result->long_forms[GPUCHAR_FORM_BRANCH];
     bool agree = (evidence->flags & GPUCHAR_FLAG_PROVED) != 0;
-    if (evidence->counters_status != GPUCHAR_OK || !(branch->known & GPUCHAR_PREDICATION_FORM_COUNTERS)) return;
-    for (size_t form = 0; form < GPUCHAR_FORMS; ++form) agree = agree && agrees(&result->forms[form]);
+    evidence->flags &= ~(uint32_t)GPUCHAR_FLAG_COUNTED;
+    evidence->known &= ~(uint32_t)GPUCHAR_EVIDENCE_EXECUTED;
+    evidence->executed_count = 0;
+    if (evidence->counters_status != GPUCHAR_OK) return;
+    for (size_t i = 0; i < GC_PREDICATION_BLOCKS; ++i) {
+        const gpuchar_predication_form *form = gc_predication_form_of(result, i / GC_BODIES, i % GC_BODIES);
+        if (!(form->known & GPUCHAR_PREDICATION_FORM_COUNTERS)) {
+            evidence->counters_status = GPUCHAR_E_NOT_RECORDED;
+            return;
+        }
+        agree = agree && agrees(form);
+    }
     if (agree) evidence->flags |= GPUCHAR_FLAG_COUNTED;
+    if ((evidence->flags & GPUCHAR_FLAG_PROVED) && !(evidence->known & GPUCHAR_EVIDENCE_DECODED)) return;
     evidence->executed_count =
         branch->executed_count > evidence->scaffold_count ? branch->executed_count - evidence->scaffold_count : 0;
     evidence->known |= GPUCHAR_EVIDENCE_EXECUTED;

@@ -20,6 +20,10 @@ bool gc_is_of_line(double value) {
     return fabs(value) <= 0x1p80;
 }
 
+bool gc_is_same(double recorded, double derived) {
+    return fabs(recorded - derived) <= 1e-9 * fmax(fabs(recorded), fabs(derived));
+}
+
 bool gc_is_fit(const gpuchar_fit *fit) {
     if (!gc_is_of_line(fit->value) || !gc_is_of_line(fit->ci95_low) || !gc_is_of_line(fit->ci95_high)) return false;
     if (!(fit->r2 >= 0 && fit->r2 <= 1) || fit->points > 32) return false;

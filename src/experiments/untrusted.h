@@ -9,6 +9,8 @@ bool gc_is_amount(double value);
 bool gc_are_cycles(double value);
 bool gc_are_threads(double value); /* active ones of an instruction */
 bool gc_is_of_line(double value);  /* slope, intercept or a value between: may be negative */
+/* Whether a recorded number is what was worked out again: files round, and compilers contract sums of products. */
+bool gc_is_same(double recorded, double derived);
 bool gc_is_fit(const gpuchar_fit *fit);
 bool gc_is_summary(const gpuchar_stat *stat);
 /* Whether an option asks for something else than what was recorded; 0 asks for nothing. */

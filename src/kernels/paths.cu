@@ -4,7 +4,7 @@
 // per path: it compiles in a tenth of the time that as many statements need.
 //
 // GPUCHAR_KIND: 1 fused multiply-add, 2 integer multiply-add, 3 dependent loads, 4 reciprocal square root.
-// GPUCHAR_BODY: 64, 128, 256 or 512.
+// GPUCHAR_BODY: 64, 128, 256 or 512. Without GPUCHAR_KIND only the chain is of use: a kernel defines its own link.
 
 // GPUCHAR_LINK(path, row, place, byte): one instruction of the chain; the arguments are hexadecimal digits as text.
 #if GPUCHAR_KIND == 1

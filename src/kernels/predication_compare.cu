@@ -1,10 +1,10 @@
 // Two arms of equal work, each a chain of GPUCHAR_BODY fused multiply-adds in which every one needs the result of the
 // one before, in one of two forms: a branch, so that a warp whose lanes disagree walks one arm after the other; or
 // predicated, so that every lane walks both arms side by side in one loop and takes the result of its own. A block of
-// 1 to 32 warps is timed as a whole: from a barrier that all of its warps have come to, to the next one.
+// 1 to 32 warps is timed as a whole: from the first warp's start behind a barrier to the last one's end.
 //
 // GPUCHAR_FORM: 1 branch, 2 predicated.
-// GPUCHAR_BODY: 64, 128 or 256, of each arm.
+// GPUCHAR_BODY: 64, 112, 128 or 176, of each arm.
 
 struct Args {
     Header header;
@@ -13,34 +13,20 @@ struct Args {
     u8 lanes[32]; // arm of each lane, the same in all warps
 };
 
-// Links of a chain; the arguments are hexadecimal digits as text. Constants differ from arm to arm and from place to
-// place, so that no compiler merges the arms.
-#define GPUCHAR_LINK(value, arm, row, place) "fma.rn.f32 " value ", " value ", a, 0f3e" arm row place "001;\n\t"
+// The chain is that of paths.cu, with links of its own: constants differ from arm to arm and from place to place, so that
+// no compiler merges the arms.
+#define GPUCHAR_STEP(value, arm, row, place) "fma.rn.f32 " value ", " value ", a, 0f3e" arm row place "01;\n\t"
 #if GPUCHAR_FORM == 1
-#define GPUCHAR_STEP(arm, row, place) GPUCHAR_LINK("x", arm, row, place)
+#define GPUCHAR_LINK(arm, row, place, byte) GPUCHAR_STEP("x", arm, row, place)
 #else
-#define GPUCHAR_STEP(arm, row, place) GPUCHAR_LINK("x", "0", row, place) GPUCHAR_LINK("y", "1", row, place)
+#define GPUCHAR_LINK(arm, row, place, byte) GPUCHAR_STEP("x", "0", row, place) GPUCHAR_STEP("y", "1", row, place)
 #endif
-
-#define GPUCHAR_ROW(arm, row)                                                                                          \
-    GPUCHAR_STEP(arm, row, "0") GPUCHAR_STEP(arm, row, "1") GPUCHAR_STEP(arm, row, "2") GPUCHAR_STEP(arm, row, "3")    \
-    GPUCHAR_STEP(arm, row, "4") GPUCHAR_STEP(arm, row, "5") GPUCHAR_STEP(arm, row, "6") GPUCHAR_STEP(arm, row, "7")    \
-    GPUCHAR_STEP(arm, row, "8") GPUCHAR_STEP(arm, row, "9") GPUCHAR_STEP(arm, row, "a") GPUCHAR_STEP(arm, row, "b")    \
-    GPUCHAR_STEP(arm, row, "c") GPUCHAR_STEP(arm, row, "d") GPUCHAR_STEP(arm, row, "e") GPUCHAR_STEP(arm, row, "f")
-#define GPUCHAR_CHAIN_64(arm)                                                                                          \
-    GPUCHAR_ROW(arm, "0") GPUCHAR_ROW(arm, "1") GPUCHAR_ROW(arm, "2") GPUCHAR_ROW(arm, "3")
-#define GPUCHAR_CHAIN_128(arm)                                                                                         \
-    GPUCHAR_CHAIN_64(arm) GPUCHAR_ROW(arm, "4") GPUCHAR_ROW(arm, "5") GPUCHAR_ROW(arm, "6") GPUCHAR_ROW(arm, "7")
-#define GPUCHAR_CHAIN_256(arm)                                                                                         \
-    GPUCHAR_CHAIN_128(arm)                                                                                             \
-    GPUCHAR_ROW(arm, "8") GPUCHAR_ROW(arm, "9") GPUCHAR_ROW(arm, "a") GPUCHAR_ROW(arm, "b")                            \
-    GPUCHAR_ROW(arm, "c") GPUCHAR_ROW(arm, "d") GPUCHAR_ROW(arm, "e") GPUCHAR_ROW(arm, "f")
-#if GPUCHAR_BODY == 64
-#define GPUCHAR_CHAIN(arm) GPUCHAR_CHAIN_64(arm)
-#elif GPUCHAR_BODY == 128
-#define GPUCHAR_CHAIN(arm) GPUCHAR_CHAIN_128(arm)
-#elif GPUCHAR_BODY == 256
-#define GPUCHAR_CHAIN(arm) GPUCHAR_CHAIN_256(arm)
+#if GPUCHAR_BODY == 112
+#define GPUCHAR_CHAIN(arm)                                                                                             \
+    GPUCHAR_CHAIN_64(arm, "0") GPUCHAR_ROW(arm, "04") GPUCHAR_ROW(arm, "05") GPUCHAR_ROW(arm, "06")
+#elif GPUCHAR_BODY == 176
+#define GPUCHAR_CHAIN(arm)                                                                                             \
+    GPUCHAR_CHAIN_128(arm, "0") GPUCHAR_ROW(arm, "08") GPUCHAR_ROW(arm, "09") GPUCHAR_ROW(arm, "0a")
 #endif
 
 // The loop stands in the text, or compilers peel its first iteration off. It ends when its results are there: the

@@ -89,6 +89,7 @@ typedef struct fake_launch {
     unsigned grid, block;
     int device;
     const void *arguments;
+    const void *image; /* as cuModuleLoadData got it: the caller's, and no longer there than the caller keeps it */
 } fake_launch;
 typedef struct fake_effect {
     uint64_t cycles, nanoseconds;                  /* into the launch's slot */

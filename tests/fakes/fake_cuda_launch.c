@@ -15,6 +15,10 @@ HIDDEN CUresult fake_LaunchKernel(CUfunction function, unsigned int grid_x, unsi
                                   unsigned int block_x, unsigned int block_y, unsigned int block_z,
                                   unsigned int shared_bytes, CUstream stream, void **parameters, void **extra);
 
+typedef struct module_state {
+    const void *image;
+} module_state;
+
 typedef struct function_state {
     char name[96];
 } function_state;
@@ -32,7 +36,9 @@ CUresult fake_ModuleLoadData(CUmodule *module, const void *image) {
     CUresult result = need_context(&context, &in);
     if (result) return result;
     if (memcmp(image, "\177ELF", 4) != 0) return CUDA_ERROR_INVALID_IMAGE;
-    *module = (CUmodule)fake_make(FAKE_MODULE, context, 0, NULL);
+    void *state = NULL;
+    *module = (CUmodule)fake_make(FAKE_MODULE, context, sizeof(module_state), &state);
+    ((module_state *)state)->image = image;
     return CUDA_SUCCESS;
 }
 CUresult fake_ModuleUnload(CUmodule module) {
@@ -94,7 +100,9 @@ CUresult fake_LaunchKernel(CUfunction function, unsigned int grid_x, unsigned in
     if (!parameters || !parameters[0] || extra || grid_y != 1 || grid_z != 1 || block_y != 1 || block_z != 1) {
         return CUDA_ERROR_INVALID_VALUE;
     }
-    fake_launch launch = {.grid = grid_x, .block = block_x, .arguments = parameters[0]};
+    const module_state *module = fake_find(FAKE_MODULE, fake_parent((uintptr_t)function));
+    if (!module) return CUDA_ERROR_INVALID_HANDLE;
+    fake_launch launch = {.grid = grid_x, .block = block_x, .arguments = parameters[0], .image = module->image};
     run(state, &launch, in);
     return CUDA_SUCCESS;
 }

@@ -14,8 +14,8 @@ static const char RESULT[] = "gpuchar_predication_compare_result";
 
 static void check_evidence(const compare_result *result, uint32_t arch) {
     const gpuchar_evidence *evidence = &result->evidence;
-    const gpuchar_predication_form *branch = &result->forms[GPUCHAR_FORM_BRANCH];
-    const uint64_t work = UINT64_C(2) * result->iterations * result->body;
+    const gpuchar_predication_form *branch = &result->long_forms[GPUCHAR_FORM_BRANCH];
+    const uint64_t work = UINT64_C(2) * result->iterations * result->long_body;
     assert_int_equal(evidence->flags, GPUCHAR_FLAG_COMPILE_ONLY | GPUCHAR_FLAG_PROVED);
     assert_int_equal(evidence->proof_status, GPUCHAR_OK);
     assert_int_equal(evidence->known, GPUCHAR_EVIDENCE_DECODED);
@@ -28,17 +28,18 @@ static void check_evidence(const compare_result *result, uint32_t arch) {
 }
 
 /* The branch walks two loops of one arm, the predicated form one loop of two. */
-static void check_forms(const compare_result *result) {
-    const gpuchar_predication_form *convergent = &result->forms[GPUCHAR_FORM_CONVERGENT];
-    const gpuchar_predication_form *branch = &result->forms[GPUCHAR_FORM_BRANCH];
-    const gpuchar_predication_form *predicated = &result->forms[GPUCHAR_FORM_PREDICATED];
+static void check_forms(const compare_result *result, const gpuchar_predication_form *forms, uint32_t body) {
+    const gpuchar_predication_form *convergent = &forms[GPUCHAR_FORM_CONVERGENT];
+    const gpuchar_predication_form *branch = &forms[GPUCHAR_FORM_BRANCH];
+    const gpuchar_predication_form *predicated = &forms[GPUCHAR_FORM_PREDICATED];
     for (uint32_t form = 0; form < GPUCHAR_FORMS; ++form) {
-        assert_int_equal(result->forms[form].form, form);
-        assert_int_equal(result->forms[form].known, GPUCHAR_PREDICATION_FORM_DECODED);
-        assert_int_equal(result->forms[form].executed_count, 0);
+        assert_int_equal(forms[form].form, form);
+        assert_int_equal(forms[form].body, body);
+        assert_int_equal(forms[form].known, GPUCHAR_PREDICATION_FORM_DECODED);
+        assert_int_equal(forms[form].executed_count, 0);
     }
-    assert_in_range(branch->loop_instructions, result->body + 3, result->body + 6);
-    assert_in_range(predicated->loop_instructions, 2 * result->body + 3, 2 * result->body + 6);
+    assert_in_range(branch->loop_instructions, body + 3, body + 6);
+    assert_in_range(predicated->loop_instructions, 2 * body + 3, 2 * body + 6);
     assert_int_equal(branch->decisions, 1);
     assert_int_equal(predicated->decisions, 0);
     assert_int_equal(convergent->loop_instructions, branch->loop_instructions);
@@ -46,7 +47,18 @@ static void check_forms(const compare_result *result) {
     assert_int_equal(branch->expected_count, 2 * convergent->expected_count);
     assert_int_equal(predicated->expected_count, result->iterations * predicated->loop_instructions);
     assert_true(predicated->expected_count < branch->expected_count);
-    assert_true(predicated->code_bytes >= UINT64_C(32) * result->body);
+    assert_true(predicated->code_bytes >= UINT64_C(32) * body);
+}
+
+/* What a slope over two bodies takes out is what they have in common: all but the links, by number and by stall counts. */
+static void check_pairs(const compare_result *result) {
+    for (uint32_t form = 0; form < GPUCHAR_FORMS; ++form) {
+        const gpuchar_predication_form *few = &result->short_forms[form], *many = &result->long_forms[form];
+        const uint64_t arms = form == GPUCHAR_FORM_PREDICATED ? 2 : 1;
+        assert_int_equal(many->loop_instructions - few->loop_instructions, arms * 48);
+        assert_int_equal(many->loop_stall_cycles - few->loop_stall_cycles, 4 * 48);
+        assert_int_equal(many->code_bytes - few->code_bytes, UINT64_C(2) * 16 * 48);
+    }
 }
 
 static void check_lengths(const compare_result *result) {
@@ -75,12 +87,15 @@ static void check_session(gpuchar_session *session, uint32_t arch, uint32_t body
                  gpuchar_status_name(result.evidence.proof_status), gpuchar_last_error()->message);
     }
     check_evidence(&result, arch);
-    check_forms(&result);
+    check_forms(&result, result.short_forms, result.body);
+    check_forms(&result, result.long_forms, result.long_body);
+    check_pairs(&result);
     check_lengths(&result);
-    assert_int_equal(result.body, body ? body : 128);
+    assert_int_equal(result.body, body ? body : 64);
+    assert_int_equal(result.long_body, result.body + 48);
     assert_int_equal(result.evidence.counters_status, GPUCHAR_E_NOT_REQUESTED);
     assert_null(find_infinite(gpuchar_schema_get(RESULT), &result, &seen));
-    assert_true(seen >= 8 * (3 * 8 + 6));
+    assert_true(seen >= 8 * (6 * 8 + 3));
     gpuchar_predication_compare_result_free(&result);
     assert_true(!result.points && !result.lengths && result.point_count == 0 && result.length_count == 0);
 }
@@ -98,7 +113,7 @@ static void test_all_architectures(void **state) {
 static void test_all_bodies(void **state) {
     NEEDS_NVRTC();
     gpuchar_session *session = open_any();
-    for (uint32_t body = 64; body <= 256; body *= 2) check_session(session, archs[arch_count / 2], body);
+    for (uint32_t body = 64; body <= 128; body *= 2) check_session(session, archs[arch_count / 2], body);
     gpuchar_session_close(session);
 }
 
@@ -112,9 +127,14 @@ static void test_defaults(void **state) {
     for (size_t i = 0; i < 8; ++i) {
         assert_int_equal(result.points[i].warps, usual[i]);
         assert_int_equal(result.points[i].known, 0);
-        assert_int_equal(result.points[i].cycles[0].samples, 0);
+        for (uint32_t form = 0; form < GPUCHAR_FORMS; ++form) {
+            const gpuchar_predication_cost *cost = &result.points[i].costs[form];
+            assert_int_equal(cost->form, form);
+            assert_int_equal(cost->known, 0);
+            assert_int_equal(cost->short_cycles.samples + cost->long_cycles.samples, 0);
+        }
     }
-    assert_int_equal(result.iterations, 128);
+    assert_int_equal(result.iterations, 146);
     assert_int_equal(result.launches, 21);
     assert_int_equal(result.seed, 1);
     assert_int_equal(result.evidence.counters_status, GPUCHAR_E_NOT_APPLICABLE);
@@ -162,6 +182,8 @@ static void test_json(void **state) {
     assert_int_equal(gpuchar_json_write(RESULT, &result, &text), GPUCHAR_OK);
     assert_non_null(strstr(text, "\"saturation_warps\": null"));
     assert_non_null(strstr(text, "\"gain\": null"));
+    assert_non_null(strstr(text, "\"cycles_per_link\": null"));
+    assert_non_null(strstr(text, "\"long_cycles\": null"));
     assert_non_null(strstr(text, "\"executed_count\": null"));
     assert_int_equal(gpuchar_json_read(RESULT, text, &again), GPUCHAR_OK);
     assert_true(walk_equal(gpuchar_schema_get(RESULT), &result, &again));
