@@ -21,10 +21,24 @@ typedef struct gc_reader {
     bool initialized;
     bool started;
     size_t passes;
+    uint64_t begin_ns; /* of the call in progress */
 } gc_reader;
 
+/* A read takes some tenths of a second, all of it inside CUPTI: the log tells in which of its functions. */
+#define GC_SLOW_NS 1000000
 #define GC_CUPTI_CALL(reader, member, parameters)                                                                      \
-    gc_cupti_check((reader)->cupti, (reader)->cupti->member(parameters), "cupti" #member)
+    ((reader)->begin_ns = gc_now_ns(), check(reader, (reader)->cupti->member(parameters), "cupti" #member))
+
+static void tell_time(const gc_reader *reader, const char *call) {
+    const uint64_t took_ns = gc_now_ns() - reader->begin_ns;
+    if (took_ns < GC_SLOW_NS || !reader->log) return;
+    gc_log_write(reader->log, GPUCHAR_LOG_DEBUG, "%s took %.1f ms", call, (double)took_ns * 1e-6);
+}
+
+static gpuchar_status check(const gc_reader *reader, CUptiResult result, const char *call) {
+    tell_time(reader, call);
+    return gc_cupti_check(reader->cupti, result, call);
+}
 
 static uint8_t *image(size_t bytes) {
     uint8_t *made = calloc(1, bytes ? bytes : 1);
@@ -51,8 +65,9 @@ static gpuchar_status host_open(gc_reader *reader) {
     initialize.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
     initialize.pChipName = reader->chip;
     initialize.pCounterAvailabilityImage = reader->availability;
+    reader->begin_ns = gc_now_ns();
     CUptiResult result = reader->cupti->ProfilerHostInitialize(&initialize);
-    gpuchar_status status = gc_cupti_check(reader->cupti, result, "cuptiProfilerHostInitialize");
+    gpuchar_status status = check(reader, result, "cuptiProfilerHostInitialize");
     if (status == GPUCHAR_E_COUNTERS_UNSUPPORTED) return fail_chip(reader, result);
     if (status != GPUCHAR_OK) return status;
     reader->host = initialize.pHostObject;
@@ -316,7 +331,11 @@ static gpuchar_status read_values(gc_reader *reader, gpuchar_counters_result *re
 
 /* ---- the whole ---- */
 
+#define GC_CUPTI_GIVE_BACK(reader, member, parameters)                                                                 \
+    ((reader)->begin_ns = gc_now_ns(), give_back(reader, (reader)->cupti->member(parameters), "cupti" #member))
+
 static void give_back(const gc_reader *reader, CUptiResult result, const char *call) {
+    tell_time(reader, call);
     gc_cupti_give_back(reader->cupti, reader->log, result, call);
 }
 
@@ -327,18 +346,18 @@ static void reader_close(gc_reader *reader) {
     CUpti_Profiler_DeInitialize_Params all = {.structSize = CUpti_Profiler_DeInitialize_Params_STRUCT_SIZE};
     if (reader->started) {
         stop.pRangeProfilerObject = reader->profiler;
-        give_back(reader, reader->cupti->RangeProfilerStop(&stop), "cuptiRangeProfilerStop");
+        GC_CUPTI_GIVE_BACK(reader, RangeProfilerStop, &stop);
     }
     if (reader->profiler) {
         disable.pRangeProfilerObject = reader->profiler;
-        give_back(reader, reader->cupti->RangeProfilerDisable(&disable), "cuptiRangeProfilerDisable");
+        GC_CUPTI_GIVE_BACK(reader, RangeProfilerDisable, &disable);
     }
     if (reader->host) {
         host.pHostObject = reader->host;
-        give_back(reader, reader->cupti->ProfilerHostDeinitialize(&host), "cuptiProfilerHostDeinitialize");
+        GC_CUPTI_GIVE_BACK(reader, ProfilerHostDeinitialize, &host);
     }
     if (reader->initialized) {
-        give_back(reader, reader->cupti->ProfilerDeInitialize(&all), "cuptiProfilerDeInitialize");
+        GC_CUPTI_GIVE_BACK(reader, ProfilerDeInitialize, &all);
     }
     free(reader->availability);
     free(reader->config);
