@@ -10,8 +10,6 @@
 #include <fakes/faulty_libc.h>
 #include <unistd.h>
 
-static uint64_t loop_instructions;
-
 /* ---- calls that allocate and reach no foreign code */
 
 static gpuchar_divergence_sweep_result measured; /* what the calls below work on */
@@ -110,7 +108,7 @@ static const char *judge(const outcome *o, const outcome *clean) {
 
 static const char *run_case(const scene *s, libc_call call, unsigned use, const outcome *clean) {
     bench b;
-    bench_open(&b, s, loop_instructions);
+    bench_open(&b, s);
     libc_fail(call, use, call == LIBC_THREAD ? EAGAIN : ENOMEM);
     outcome o = s->act(&b);
     libc_stop();
@@ -135,7 +133,7 @@ static void run_scene(const scene *s) {
     static const libc_call kinds[] = {LIBC_MEMORY, LIBC_THREAD};
     bench b;
     unsigned counts[GC_COUNT(kinds)], before = cases, right_before = right;
-    bench_open(&b, s, loop_instructions);
+    bench_open(&b, s);
     libc_fail(LIBC_MEMORY, 0, 0);
     outcome clean = s->act(&b);
     libc_stop();
@@ -166,14 +164,13 @@ static int measure(void **state) {
     (void)state;
     if (!plant_nvrtc()) print_message("no NVRTC: a cubin without code takes its place\n");
     bench b;
-    bench_open(&b, &first, 0);
+    bench_open(&b, &first);
     measured = gpuchar_divergence_sweep_result_make();
     gpuchar_divergence_sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
     options.body = 64;
     options.iterations = 16;
     options.launches = 5;
     gpuchar_status status = gpuchar_divergence_sweep(b.session, &options, &measured);
-    loop_instructions = measured.loop_instructions;
     snprintf(profile_path, sizeof profile_path, "/tmp/gpuchar-test-%d.json", (int)getpid());
     if (act_save(&b).status < 0) status = -1;
     bench_close(&b);
