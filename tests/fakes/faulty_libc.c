@@ -58,29 +58,93 @@ static bool fails(libc_call call) {
     return true;
 }
 
-/* ---- memory */
+/* ---- memory: a set of the blocks that are watched, by address */
+
+enum { WATCHED_MAX = 1 << 16 };
+static void *watched[WATCHED_MAX]; /* each at its hash or behind it, without a gap */
+static unsigned watched_count;
+static atomic_bool watching;
+static pthread_mutex_t watched_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static size_t home_of(const void *block) {
+    return (size_t)(((uintptr_t)block >> 4) * 0x9e3779b97f4a7c15u >> 48) % WATCHED_MAX;
+}
+
+static void *took(void *block) {
+    if (!block || !atomic_load(&watching)) return block;
+    pthread_mutex_lock(&watched_lock);
+    size_t at = home_of(block);
+    while (watched[at] && watched[at] != block) at = (at + 1) % WATCHED_MAX;
+    watched_count += watched[at] == NULL;
+    watched[at] = block;
+    if (watched_count > WATCHED_MAX / 2) abort();
+    pthread_mutex_unlock(&watched_lock);
+    return block;
+}
+
+/* What lies behind it moves up, unless it is at home. */
+static void close_gap(size_t gap) {
+    for (size_t at = (gap + 1) % WATCHED_MAX; watched[at]; at = (at + 1) % WATCHED_MAX) {
+        size_t home = home_of(watched[at]);
+        if ((at - home) % WATCHED_MAX < (at - gap) % WATCHED_MAX) continue;
+        watched[gap] = watched[at];
+        gap = at;
+    }
+    watched[gap] = NULL;
+}
+
+static void gave_back(const void *block) {
+    if (!block || !atomic_load(&watching)) return;
+    pthread_mutex_lock(&watched_lock);
+    size_t at = home_of(block);
+    while (watched[at] && watched[at] != block) at = (at + 1) % WATCHED_MAX;
+    watched_count -= watched[at] != NULL;
+    if (watched[at]) close_gap(at);
+    pthread_mutex_unlock(&watched_lock);
+}
+
+void libc_watch(void) {
+    pthread_mutex_lock(&watched_lock);
+    memset(watched, 0, sizeof watched);
+    watched_count = 0;
+    pthread_mutex_unlock(&watched_lock);
+    atomic_store(&watching, true);
+}
+unsigned libc_left(void) {
+    atomic_store(&watching, false);
+    return watched_count;
+}
+
+/* ---- memory: calls */
 
 void *faulty_malloc(size_t bytes);
 void *faulty_calloc(size_t count, size_t bytes);
 void *faulty_realloc(void *old, size_t bytes);
 char *faulty_strdup(const char *text);
+void faulty_free(void *block);
 
 void *faulty_malloc(size_t bytes) {
-    return fails(LIBC_MEMORY) ? NULL : malloc(bytes);
+    return fails(LIBC_MEMORY) ? NULL : took(malloc(bytes));
 }
 void *faulty_calloc(size_t count, size_t bytes) {
-    return fails(LIBC_MEMORY) ? NULL : calloc(count, bytes);
+    return fails(LIBC_MEMORY) ? NULL : took(calloc(count, bytes));
 }
 void *faulty_realloc(void *old, size_t bytes) {
-    return fails(LIBC_MEMORY) ? NULL : realloc(old, bytes);
+    if (fails(LIBC_MEMORY)) return NULL;
+    gave_back(old);
+    return took(realloc(old, bytes));
 }
 char *faulty_strdup(const char *text) {
-    return fails(LIBC_MEMORY) ? NULL : strdup(text);
+    return fails(LIBC_MEMORY) ? NULL : took(strdup(text));
+}
+void faulty_free(void *block) {
+    gave_back(block);
+    free(block);
 }
 
 /* jansson is a library of its own, but asks the program for its memory. */
 __attribute__((constructor)) static void begin(void) {
-    json_set_alloc_funcs(faulty_malloc, free);
+    json_set_alloc_funcs(faulty_malloc, faulty_free);
 }
 
 /* ---- files */

@@ -33,6 +33,10 @@ void libc_fail(libc_call call, unsigned use, int error);
 void libc_stop(void);
 unsigned libc_count(libc_call call);
 bool libc_failed(void);
+/* From now on the library's blocks of memory are watched; those of before are not. */
+void libc_watch(void);
+/* How many blocks it has taken since and not given back. Watches no longer. */
+unsigned libc_left(void);
 /* Every write puts no more than so many bytes; 0: as many as asked. */
 void libc_write_at_most(unsigned bytes);
 

@@ -225,6 +225,8 @@ static bool cannot_give_back(const fault_case *c) {
 }
 
 static const char *check_end(const fault_case *c) {
+    const char *left = bench_check_left();
+    if (left) return left;
     if (fake_misuses()[0]) return fake_misuses();
     if (cannot_give_back(c)) return NULL;
     if (fake()->swept) return "objects were left to the end of their context";
@@ -257,6 +259,7 @@ static const char *check_again(const fault_case *c, bench *b, const outcome *fir
 
 static const char *run_case(const fault_case *c) {
     bench b;
+    libc_watch();
     bench_open(&b, c->scene);
     gpuchar_error *before = gpuchar_error_copy();
     fake_fail(c->call.name, c->use, c->error);
@@ -268,14 +271,17 @@ static const char *run_case(const fault_case *c) {
     if (!trouble) trouble = check_thread(c);
     if (!trouble && !cannot_give_back(c)) trouble = check_held(&b);
     if (!trouble) trouble = check_again(c, &b, &o);
-    if (trouble && wrong < 40) {
-        print_message("%s: use %u of %u of %s returns %d: %s\n    status %d, then %s (%s): %s\n", c->scene->name,
-                      c->use, c->call.count, c->call.name, c->error, trouble, o.status, gpuchar_last_error()->call,
-                      gpuchar_last_error()->native_name, gpuchar_last_error()->message);
-    }
+    const gpuchar_error *error = gpuchar_last_error();
+    char said[600];
+    snprintf(said, sizeof said, "%s (%s): %s", error->call, error->native_name, error->message);
     gpuchar_error_free(before);
     bench_close(&b);
-    return trouble ? trouble : check_end(c);
+    if (!trouble) trouble = check_end(c);
+    if (trouble && wrong < 40) {
+        print_message("%s: use %u of %u of %s returns %d: %s\n    status %d, then %s\n", c->scene->name, c->use,
+                      c->call.count, c->call.name, c->error, trouble, o.status, said);
+    }
+    return trouble;
 }
 
 /* ---- the matrix */

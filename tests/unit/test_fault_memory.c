@@ -6,8 +6,6 @@
 #include "fault_bench.h"
 
 #include <core/util.h>
-#include <errno.h>
-#include <fakes/faulty_libc.h>
 #include <unistd.h>
 
 /* ---- calls that allocate and reach no foreign code */
@@ -108,6 +106,7 @@ static const char *judge(const outcome *o, const outcome *clean) {
 
 static const char *run_case(const scene *s, libc_call call, unsigned use, const outcome *clean) {
     bench b;
+    libc_watch();
     bench_open(&b, s);
     libc_fail(call, use, call == LIBC_THREAD ? EAGAIN : ENOMEM);
     outcome o = s->act(&b);
@@ -116,13 +115,17 @@ static const char *run_case(const scene *s, libc_call call, unsigned use, const 
     if (!trouble && call == LIBC_THREAD && !same(&o, clean)) trouble = "the caller's thread does not do it alone";
     outcome again = s->act(&b);
     if (!trouble && !same(&again, clean)) trouble = "the same call does not work afterwards";
+    char said[400];
+    snprintf(said, sizeof said, "%s", gpuchar_last_error()->message);
     bench_close(&b);
+    const char *left = bench_check_left();
+    if (!trouble) trouble = left;
     if (!trouble && fake_misuses()[0]) trouble = fake_misuses();
     if (!trouble && fake_held_all() != 0) trouble = fake_held_text();
     if (!trouble && fake_depth() != 0) trouble = "the context stack is not as before";
     if (trouble) {
         print_message("%s: %s %u: %s (status %d, then %d: %s)\n", s->name, libc_names[call], use, trouble, o.status,
-                      again.status, gpuchar_last_error()->message);
+                      again.status, said);
     }
     return trouble;
 }
