@@ -7,17 +7,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <poll.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-const char *const libc_names[LIBC_CALLS] = {"malloc", "open",     "read",    "write",         "close",
-                                            "rename", "fsync",    "mkdir",   "unlink",        "stat",
-                                            "fstat",  "realpath", "opendir", "pthread_create"};
+const char *const libc_names[LIBC_CALLS] = {
+    "malloc", "open",     "read",    "write",          "close",      "rename",      "fsync", "mkdir", "unlink", "stat",
+    "fstat",  "realpath", "opendir", "pthread_create", "socketpair", "posix_spawn", "send",  "recv",  "poll"};
 
 static atomic_bool armed;
 static atomic_uint counts[LIBC_CALLS];
@@ -211,6 +214,33 @@ DIR *faulty_opendir(const char *path) {
 /* It returns its error. */
 int faulty_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *user) {
     return fails(LIBC_THREAD) ? failing_error : pthread_create(thread, attributes, run, user);
+}
+
+/* ---- processes and what is said to them */
+
+int faulty_socketpair(int domain, int type, int protocol, int ends[2]);
+int faulty_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                       const posix_spawnattr_t *attributes, char *const *words, char *const *variables);
+ssize_t faulty_send(int channel, const void *from, size_t bytes, int flags);
+ssize_t faulty_recv(int channel, void *to, size_t bytes, int flags);
+int faulty_poll(struct pollfd *which, nfds_t count, int milliseconds);
+
+int faulty_socketpair(int domain, int type, int protocol, int ends[2]) {
+    return fails(LIBC_SOCKETPAIR) ? -1 : socketpair(domain, type, protocol, ends);
+}
+/* It returns its error. */
+int faulty_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                       const posix_spawnattr_t *attributes, char *const *words, char *const *variables) {
+    return fails(LIBC_SPAWN) ? failing_error : posix_spawn(pid, path, actions, attributes, words, variables);
+}
+ssize_t faulty_send(int channel, const void *from, size_t bytes, int flags) {
+    return fails(LIBC_SEND) ? -1 : send(channel, from, bytes, flags);
+}
+ssize_t faulty_recv(int channel, void *to, size_t bytes, int flags) {
+    return fails(LIBC_RECV) ? -1 : recv(channel, to, bytes, flags);
+}
+int faulty_poll(struct pollfd *which, nfds_t count, int milliseconds) {
+    return fails(LIBC_POLL) ? -1 : poll(which, count, milliseconds);
 }
 
 /* ---- the loader: what fake_hide names is in no library */

@@ -1,5 +1,5 @@
 /*
- * Memory, file and thread calls of the library that fail on demand. The tests link a copy of the library in which these
+ * Memory, file, thread and process calls of the library that fail on demand. The tests link a copy of the library in which these
  * functions have other names, so that nobody else's calls are meant, a sanitizer's least of all.
  */
 #ifndef FAKES_FAULTY_LIBC_H
@@ -22,6 +22,11 @@ typedef enum libc_call {
     LIBC_REALPATH,
     LIBC_OPENDIR,
     LIBC_THREAD, /* pthread_create */
+    LIBC_SOCKETPAIR,
+    LIBC_SPAWN, /* posix_spawn */
+    LIBC_SEND,
+    LIBC_RECV,
+    LIBC_POLL,
     LIBC_CALLS
 } libc_call;
 

@@ -84,6 +84,11 @@ static const scene own_scenes[] = {
     {"profile_load", FAKE_WITH_ALL, .act = act_load},
     {"session_open_recorded", FAKE_WITH_ALL, .act = act_recorded},
     {"error_copy", FAKE_WITH_ALL, .act = act_error_copy},
+    /* Kernels with code, so that there is something to prove. */
+    {"shapes, proved", FAKE_WITH_NVRTC, "sm_90", .act = act_shapes_off},
+    {"occupancy, proved", FAKE_WITH_NVRTC, "sm_90", .act = act_occupancy_off},
+    {"predication, proved", FAKE_WITH_NVRTC, "sm_90", .act = act_predication_off},
+    {"forward_progress, proved", FAKE_WITH_NVRTC, "sm_90", .act = act_progress},
 };
 
 /* ---- the rounds */
