@@ -88,12 +88,16 @@ typedef struct fake_launch {
     const char *kernel;
     unsigned grid, block;
     int device;
+    unsigned sm_count; /* of the device */
     const void *arguments;
     const void *image; /* as cuModuleLoadData got it: the caller's, and no longer there than the caller keeps it */
+    /* What a kernel writes to and reads from: these bytes of device memory; NULL, and misuse, where there are none. */
+    void *(*memory)(uint64_t address, size_t bytes);
 } fake_launch;
 typedef struct fake_effect {
     uint64_t cycles, nanoseconds;                  /* into the launch's slot */
     double warp_instructions, thread_instructions; /* counted when a range is open */
+    bool fault;                                    /* it has touched what is not there: the context is lost */
 } fake_effect;
 typedef void (*fake_law)(const fake_launch *launch, fake_effect *effect, void *user);
 

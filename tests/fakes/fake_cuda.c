@@ -110,6 +110,9 @@ CUresult fake_DeviceTotalMem(size_t *bytes, CUdevice device) {
     *bytes = (size_t)80 << 30;
     return CUDA_SUCCESS;
 }
+unsigned fake_sm_count(int device) {
+    return device == 0 ? 132 : 16;
+}
 CUresult fake_DeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device) {
     switch ((int)attribute) {
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
@@ -119,7 +122,10 @@ CUresult fake_DeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdev
         *value = 0;
         break;
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
-        *value = device == 0 ? 132 : 16;
+        *value = (int)fake_sm_count(device);
+        break;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
+        *value = 2048;
         break;
     case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
         *value = 0; /* as CUDA 13 does on some systems */

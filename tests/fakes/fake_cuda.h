@@ -9,5 +9,6 @@
 fake_context_state *fake_current_context(uintptr_t *handle);
 /* Where the fake keeps these bytes; NULL, and misuse, when they are not all in one living allocation. */
 void *fake_device_memory(CUdeviceptr address, size_t bytes);
+unsigned fake_sm_count(int device);
 
 #endif

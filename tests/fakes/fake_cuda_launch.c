@@ -69,14 +69,20 @@ CUresult fake_FuncSetAttribute(CUfunction function, CUfunction_attribute attribu
     return fake_find(FAKE_FUNCTION, (uintptr_t)function) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
+static void *memory(uint64_t address, size_t bytes) {
+    return fake_device_memory(address, bytes);
+}
+
 static void run(const function_state *function, fake_launch *launch, fake_context_state *in) {
     const gc_header *header = launch->arguments;
     fake_effect effect = {.cycles = 40000, .nanoseconds = 20000};
     launch->kernel = function->name;
     launch->device = in->device;
+    launch->sm_count = fake_sm_count(in->device);
+    launch->memory = memory;
     if (fake()->law) fake()->law(launch, &effect, fake()->law_user);
     gc_sample *slot = fake_device_memory(header->samples + header->slot * sizeof(gc_sample), sizeof(gc_sample));
-    if (!slot || !fake_device_memory(header->sink, 32 * sizeof(uint32_t))) {
+    if (effect.fault || !slot || !fake_device_memory(header->sink, 32 * sizeof(uint32_t))) {
         fake()->sticky = CUDA_ERROR_ILLEGAL_ADDRESS;
         return;
     }

@@ -1,7 +1,8 @@
 /*
  * An NVRTC that hands on to a real one, when the book names it, and compiles each text once a process: the same text with
  * the same options is answered from memory, so that a test may compile the same kernel a thousand times. Without a real
- * one each text gives an ELF file that holds no code.
+ * one each text gives an ELF file that holds no code. Behind the end of either ELF file stand the `#define`s that the text
+ * begins with: by them the fake GPU knows what it runs (planted.h).
  */
 #include "book.h"
 
@@ -87,6 +88,23 @@ static void keep(answer *made) {
     made->next = answers;
     answers = made;
     pthread_mutex_unlock(&answers_lock);
+}
+
+static size_t defines_length(const char *text) {
+    const char *at = text;
+    while (strncmp(at, "#define ", 8) == 0 && strchr(at, '\n')) at = strchr(at, '\n') + 1;
+    return (size_t)(at - text);
+}
+
+/* The ELF file's bytes, the defines, a NUL. */
+static void add_defines(answer *made, const char *text) {
+    size_t length = defines_length(text);
+    char *longer = realloc(made->cubin, made->cubin_size + length + 1);
+    if (!longer) return;
+    made->cubin = longer;
+    memcpy(longer + made->cubin_size, text, length);
+    longer[made->cubin_size + length] = 0;
+    made->cubin_size += length + 1;
 }
 
 static void compile_canned(answer *made) {
@@ -193,6 +211,7 @@ nvrtcResult fake_CompileProgram(nvrtcProgram one, int options, const char *const
         } else {
             compile_real(real, at, options, option_texts, made);
         }
+        if (made->cubin) add_defines(made, at->text);
         keep(made);
     }
     at->compiled = made;

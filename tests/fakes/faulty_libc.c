@@ -7,17 +7,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <poll.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-const char *const libc_names[LIBC_CALLS] = {"malloc", "open",     "read",    "write",         "close",
-                                            "rename", "fsync",    "mkdir",   "unlink",        "stat",
-                                            "fstat",  "realpath", "opendir", "pthread_create"};
+const char *const libc_names[LIBC_CALLS] = {
+    "malloc", "open",     "read",    "write",          "close",      "rename",      "fsync", "mkdir", "unlink", "stat",
+    "fstat",  "realpath", "opendir", "pthread_create", "socketpair", "posix_spawn", "send",  "recv",  "poll"};
 
 static atomic_bool armed;
 static atomic_uint counts[LIBC_CALLS];
@@ -58,29 +61,93 @@ static bool fails(libc_call call) {
     return true;
 }
 
-/* ---- memory */
+/* ---- memory: a set of the blocks that are watched, by address */
+
+enum { WATCHED_MAX = 1 << 16 };
+static void *watched[WATCHED_MAX]; /* each at its hash or behind it, without a gap */
+static unsigned watched_count;
+static atomic_bool watching;
+static pthread_mutex_t watched_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static size_t home_of(const void *block) {
+    return (size_t)(((uintptr_t)block >> 4) * 0x9e3779b97f4a7c15u >> 48) % WATCHED_MAX;
+}
+
+static void *took(void *block) {
+    if (!block || !atomic_load(&watching)) return block;
+    pthread_mutex_lock(&watched_lock);
+    size_t at = home_of(block);
+    while (watched[at] && watched[at] != block) at = (at + 1) % WATCHED_MAX;
+    watched_count += watched[at] == NULL;
+    watched[at] = block;
+    if (watched_count > WATCHED_MAX / 2) abort();
+    pthread_mutex_unlock(&watched_lock);
+    return block;
+}
+
+/* What lies behind it moves up, unless it is at home. */
+static void close_gap(size_t gap) {
+    for (size_t at = (gap + 1) % WATCHED_MAX; watched[at]; at = (at + 1) % WATCHED_MAX) {
+        size_t home = home_of(watched[at]);
+        if ((at - home) % WATCHED_MAX < (at - gap) % WATCHED_MAX) continue;
+        watched[gap] = watched[at];
+        gap = at;
+    }
+    watched[gap] = NULL;
+}
+
+static void gave_back(const void *block) {
+    if (!block || !atomic_load(&watching)) return;
+    pthread_mutex_lock(&watched_lock);
+    size_t at = home_of(block);
+    while (watched[at] && watched[at] != block) at = (at + 1) % WATCHED_MAX;
+    watched_count -= watched[at] != NULL;
+    if (watched[at]) close_gap(at);
+    pthread_mutex_unlock(&watched_lock);
+}
+
+void libc_watch(void) {
+    pthread_mutex_lock(&watched_lock);
+    memset(watched, 0, sizeof watched);
+    watched_count = 0;
+    pthread_mutex_unlock(&watched_lock);
+    atomic_store(&watching, true);
+}
+unsigned libc_left(void) {
+    atomic_store(&watching, false);
+    return watched_count;
+}
+
+/* ---- memory: calls */
 
 void *faulty_malloc(size_t bytes);
 void *faulty_calloc(size_t count, size_t bytes);
 void *faulty_realloc(void *old, size_t bytes);
 char *faulty_strdup(const char *text);
+void faulty_free(void *block);
 
 void *faulty_malloc(size_t bytes) {
-    return fails(LIBC_MEMORY) ? NULL : malloc(bytes);
+    return fails(LIBC_MEMORY) ? NULL : took(malloc(bytes));
 }
 void *faulty_calloc(size_t count, size_t bytes) {
-    return fails(LIBC_MEMORY) ? NULL : calloc(count, bytes);
+    return fails(LIBC_MEMORY) ? NULL : took(calloc(count, bytes));
 }
 void *faulty_realloc(void *old, size_t bytes) {
-    return fails(LIBC_MEMORY) ? NULL : realloc(old, bytes);
+    if (fails(LIBC_MEMORY)) return NULL;
+    gave_back(old);
+    return took(realloc(old, bytes));
 }
 char *faulty_strdup(const char *text) {
-    return fails(LIBC_MEMORY) ? NULL : strdup(text);
+    return fails(LIBC_MEMORY) ? NULL : took(strdup(text));
+}
+void faulty_free(void *block) {
+    gave_back(block);
+    free(block);
 }
 
 /* jansson is a library of its own, but asks the program for its memory. */
 __attribute__((constructor)) static void begin(void) {
-    json_set_alloc_funcs(faulty_malloc, free);
+    json_set_alloc_funcs(faulty_malloc, faulty_free);
 }
 
 /* ---- files */
@@ -147,6 +214,33 @@ DIR *faulty_opendir(const char *path) {
 /* It returns its error. */
 int faulty_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *user) {
     return fails(LIBC_THREAD) ? failing_error : pthread_create(thread, attributes, run, user);
+}
+
+/* ---- processes and what is said to them */
+
+int faulty_socketpair(int domain, int type, int protocol, int ends[2]);
+int faulty_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                       const posix_spawnattr_t *attributes, char *const *words, char *const *variables);
+ssize_t faulty_send(int channel, const void *from, size_t bytes, int flags);
+ssize_t faulty_recv(int channel, void *to, size_t bytes, int flags);
+int faulty_poll(struct pollfd *which, nfds_t count, int milliseconds);
+
+int faulty_socketpair(int domain, int type, int protocol, int ends[2]) {
+    return fails(LIBC_SOCKETPAIR) ? -1 : socketpair(domain, type, protocol, ends);
+}
+/* It returns its error. */
+int faulty_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                       const posix_spawnattr_t *attributes, char *const *words, char *const *variables) {
+    return fails(LIBC_SPAWN) ? failing_error : posix_spawn(pid, path, actions, attributes, words, variables);
+}
+ssize_t faulty_send(int channel, const void *from, size_t bytes, int flags) {
+    return fails(LIBC_SEND) ? -1 : send(channel, from, bytes, flags);
+}
+ssize_t faulty_recv(int channel, void *to, size_t bytes, int flags) {
+    return fails(LIBC_RECV) ? -1 : recv(channel, to, bytes, flags);
+}
+int faulty_poll(struct pollfd *which, nfds_t count, int milliseconds) {
+    return fails(LIBC_POLL) ? -1 : poll(which, count, milliseconds);
 }
 
 /* ---- the loader: what fake_hide names is in no library */

@@ -1,5 +1,5 @@
 /*
- * Memory, file and thread calls of the library that fail on demand. The tests link a copy of the library in which these
+ * Memory, file, thread and process calls of the library that fail on demand. The tests link a copy of the library in which these
  * functions have other names, so that nobody else's calls are meant, a sanitizer's least of all.
  */
 #ifndef FAKES_FAULTY_LIBC_H
@@ -22,6 +22,11 @@ typedef enum libc_call {
     LIBC_REALPATH,
     LIBC_OPENDIR,
     LIBC_THREAD, /* pthread_create */
+    LIBC_SOCKETPAIR,
+    LIBC_SPAWN, /* posix_spawn */
+    LIBC_SEND,
+    LIBC_RECV,
+    LIBC_POLL,
     LIBC_CALLS
 } libc_call;
 
@@ -33,6 +38,10 @@ void libc_fail(libc_call call, unsigned use, int error);
 void libc_stop(void);
 unsigned libc_count(libc_call call);
 bool libc_failed(void);
+/* From now on the library's blocks of memory are watched; those of before are not. */
+void libc_watch(void);
+/* How many blocks it has taken since and not given back. Watches no longer. */
+unsigned libc_left(void);
 /* Every write puts no more than so many bytes; 0: as many as asked. */
 void libc_write_at_most(unsigned bytes);
 

@@ -1,71 +1,41 @@
 /*
- * For tests: the divergence sweep's law, planted in the fake GPU. A warp with k paths takes 40 + 33,000 k cycles; counters
- * show what the machine code says. Whatever a test spoils is a field.
+ * For tests: a law planted in the fake GPU, the same for all experiments. A link of a chain takes so many cycles, a warp
+ * walks its paths one after the other, and counters show what the machine code says; see planted_kernels.h. Its kernels come
+ * from the fake NVRTC.
  */
 #ifndef FAKES_PLANTED_H
 #define FAKES_PLANTED_H
 
 #include <fakes/fake_client.h>
-#include <measure/timing.h>
+#include <fakes/planted_kernels.h>
 #include <platform/nvrtc.h>
-#include <stdlib.h>
 
-/* As in divergence_sweep.cu and divergence_validation.cu. */
-typedef struct planted_sweep_args {
-    gc_header header;
-    uint64_t table;
-    uint32_t operand, start;
-    uint8_t lanes[32];
-} planted_sweep_args;
-typedef struct planted_validation_args {
-    gc_header header;
-    uint32_t ways, reserved;
-} planted_validation_args;
-
-typedef struct planted {
-    double slope, intercept;    /* cycles */
-    double clock_hz;            /* of the SMs */
-    double clock_drift;         /* relative, per launch */
-    uint64_t loop_instructions; /* of one turn of one path's loop */
-    uint64_t surplus;           /* warp instructions counted once per turn that nobody wrote */
-    double longer_path;         /* cycles that path 7 takes more */
-    unsigned long long reasons; /* what NVML gives for the clock, from its call `reasons_from` on; idle before */
-    unsigned reasons_from;
-    unsigned launches;
-    void (*at_launch)(void *user); /* NULL: nothing */
-    void *user;
-} planted;
+/* Instructions by which loops turn on sm_90: as every compiler does it so far, until plant_nvrtc finds otherwise. */
+static uint64_t planted_control = 3;
 
 static inline planted planted_default(void) {
-    return (planted){.slope = 33000, .intercept = 40, .clock_hz = 1.98e9, .reasons = 1};
-}
-
-static inline unsigned planted_ways(const uint8_t lanes[32], bool *has_seven) {
-    uint32_t seen = 0;
-    for (int i = 0; i < 32; i++) seen |= 1u << (lanes[i] % 32);
-    *has_seven = (seen & (1u << 7)) != 0;
-    return (unsigned)__builtin_popcount(seen);
+    return (planted){.link = 8, .intercept = 40, .control = planted_control, .clock_hz = 1.98e9, .reasons = 1};
 }
 
 static inline void planted_law(const fake_launch *launch, fake_effect *effect, void *user) {
     planted *p = user;
-    const gc_header *header = launch->arguments;
-    double clock = p->clock_hz * (1 + p->clock_drift * p->launches++);
-    double prologue = 30, ways, cycles;
-    bool has_seven = false;
-    if (strcmp(launch->kernel, "gpuchar_divergence_validation") == 0) {
-        ways = ((const planted_validation_args *)launch->arguments)->ways;
-        cycles = 1;
-    } else {
-        ways = planted_ways(((const planted_sweep_args *)launch->arguments)->lanes, &has_seven);
-        cycles = p->intercept + p->slope * ways + (has_seven ? p->longer_path : 0);
+    const planted_kernel *kernel = planted_find(launch->kernel);
+    if (!kernel) {
+        fake_misuse("nobody planted %s", launch->kernel);
+        return;
     }
-    /* Each of the k paths runs its loop with a k-th of the lanes; before it all lanes go together. */
-    double looped = (double)(p->loop_instructions * header->iterations) * ways;
+    const double clock = p->clock_hz * (1 + p->clock_drift * p->launches);
+    const double factor = 1 + p->jitter * (p->launches % 3 - 1.0),
+                 prologue = 30.0 * launch->grid * (launch->block / 32);
+    const planted_work work = kernel->work(p, launch);
+    const double cycles = (p->intercept + work.cycles) * factor;
+    p->launches++;
     effect->cycles = (uint64_t)cycles;
     effect->nanoseconds = (uint64_t)(cycles / clock * 1e9 + 0.5);
-    effect->warp_instructions = prologue + looped + (double)(p->surplus * header->iterations);
-    effect->thread_instructions = 32 * prologue + looped * 32 / ways;
+    /* Before the loops all lanes go together. */
+    effect->warp_instructions = prologue + work.warp_instructions + (double)p->surplus * work.turns;
+    effect->thread_instructions = 32 * prologue + work.thread_instructions;
+    effect->fault = work.fault || (kernel->tell && !kernel->tell(p, launch, factor));
     if (p->at_launch) p->at_launch(p->user);
 }
 
@@ -74,6 +44,23 @@ static inline void plant(planted *p) {
     fake()->law_user = p;
     fake()->throttle_reasons[1] = p->reasons;
     fake()->nvml_turn = p->reasons_from;
+}
+
+/* What the machine code of a sweep says, without a GPU. */
+static inline void planted_find_control(void) {
+    gpuchar_runtime *runtime = fake_runtime_with(FAKE_WITH_NVRTC);
+    gpuchar_session *session = NULL;
+    gpuchar_divergence_sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
+    gpuchar_divergence_sweep_result result = GPUCHAR_DIVERGENCE_SWEEP_RESULT_INIT;
+    options.body = 64;
+    options.counters = GPUCHAR_COUNTERS_OFF;
+    assert_failure(gpuchar_session_open(runtime, "sm_90", NULL, &session), GPUCHAR_OK);
+    assert_failure(gpuchar_divergence_sweep(session, &options, &result), GPUCHAR_CAVEAT);
+    assert_in_range(result.loop_instructions, 65, 80);
+    planted_control = result.loop_instructions - 64;
+    gpuchar_divergence_sweep_result_free(&result);
+    gpuchar_session_close(session);
+    gpuchar_runtime_close(runtime);
 }
 
 /*
@@ -85,6 +72,7 @@ static inline bool plant_nvrtc(void) {
     if (getenv("FAKE_NVRTC_CANNED")) return false;
     if (!real.library.handle && gc_nvrtc_load(NULL, 0, &real) != GPUCHAR_OK) return false;
     fake()->nvrtc_path = real.library.path;
+    planted_find_control();
     return true;
 }
 

@@ -5,10 +5,14 @@
 #ifndef FAULT_BENCH_H
 #define FAULT_BENCH_H
 
+#include <core/error.h>
+#include <errno.h>
+#include <fakes/faulty_libc.h>
 #include <fakes/planted.h>
 #include <session/session_internal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/wait.h>
 
 /* What a call left for the caller, as far as a failure may change it. */
 typedef struct outcome {
@@ -167,7 +171,12 @@ static inline outcome act_counters(bench *b) {
     return o;
 }
 
-/* ---- the sweep */
+/* ---- experiments, as small as they can be */
+
+static inline outcome evidence_outcome(gpuchar_status status, const gpuchar_evidence *evidence) {
+    return (outcome){
+        .status = status, .parts = {evidence->counters_status}, .flags = evidence->flags, .known = evidence->known};
+}
 
 static inline outcome sweep(bench *b, uint32_t counters) {
     gpuchar_divergence_sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
@@ -176,24 +185,96 @@ static inline outcome sweep(bench *b, uint32_t counters) {
     options.iterations = 16;
     options.body = 64;
     options.counters = counters;
-    outcome o = {.status = gpuchar_experiment_run(b->session, "divergence_sweep", &options, &result)};
-    o.parts[0] = result.evidence.counters_status;
-    o.flags = result.evidence.flags;
-    o.known = (uint64_t)result.known << 32 | result.evidence.known;
-    if (o.status < 0) assert_null(result.points);
+    gpuchar_status status = gpuchar_experiment_run(b->session, "divergence_sweep", &options, &result);
+    outcome o = evidence_outcome(status, &result.evidence);
+    o.known |= (uint64_t)result.known << 32;
+    if (status < 0) assert_null(result.points);
     gpuchar_divergence_sweep_result_free(&result);
     return o;
 }
 
-static inline outcome act_sweep_off(bench *b) {
-    return sweep(b, GPUCHAR_COUNTERS_OFF);
+static inline outcome shapes(bench *b, uint32_t counters) {
+    gpuchar_divergence_shapes_options options = GPUCHAR_DIVERGENCE_SHAPES_OPTIONS_INIT;
+    gpuchar_divergence_shapes_result result = GPUCHAR_DIVERGENCE_SHAPES_RESULT_INIT;
+    options.launches = 5;
+    options.turns = 2;
+    options.shapes_count = 2;
+    options.shapes[0] = GPUCHAR_SHAPE_EARLY_2;
+    options.shapes[1] = GPUCHAR_SHAPE_LATE_4;
+    options.keep_samples = 1;
+    options.counters = counters;
+    gpuchar_status status = gpuchar_divergence_shapes(b->session, &options, &result);
+    outcome o = evidence_outcome(status, &result.evidence);
+    o.known |= (uint64_t)result.known << 32;
+    if (status < 0) assert_true(!result.points && !result.samples);
+    gpuchar_divergence_shapes_result_free(&result);
+    return o;
 }
-static inline outcome act_sweep_auto(bench *b) {
-    return sweep(b, GPUCHAR_COUNTERS_AUTO);
+
+static inline outcome occupancy(bench *b, uint32_t counters) {
+    gpuchar_divergence_occupancy_options options = GPUCHAR_DIVERGENCE_OCCUPANCY_OPTIONS_INIT;
+    gpuchar_divergence_occupancy_result result = GPUCHAR_DIVERGENCE_OCCUPANCY_RESULT_INIT;
+    options.launches = 5;
+    options.turns = 8;
+    options.warps_count = 2;
+    options.warps[0] = 2;
+    options.warps[1] = 8;
+    options.counters = counters;
+    gpuchar_status status = gpuchar_divergence_occupancy(b->session, &options, &result);
+    outcome o = evidence_outcome(status, &result.evidence);
+    if (status < 0) assert_true(!result.points && !result.bodies);
+    for (size_t i = 0; i < result.point_count; i++) o.known |= (uint64_t)result.points[i].known << (32 + 4 * i);
+    gpuchar_divergence_occupancy_result_free(&result);
+    return o;
 }
-static inline outcome act_sweep_required(bench *b) {
-    return sweep(b, GPUCHAR_COUNTERS_REQUIRED);
+
+static inline outcome predication(bench *b, uint32_t counters) {
+    gpuchar_predication_compare_options options = GPUCHAR_PREDICATION_COMPARE_OPTIONS_INIT;
+    gpuchar_predication_compare_result result = GPUCHAR_PREDICATION_COMPARE_RESULT_INIT;
+    options.launches = 5;
+    options.iterations = 16;
+    options.warps_count = 2;
+    options.warps[0] = 1;
+    options.warps[1] = 8;
+    options.keep_samples = 1;
+    options.counters = counters;
+    gpuchar_status status = gpuchar_predication_compare(b->session, &options, &result);
+    outcome o = evidence_outcome(status, &result.evidence);
+    if (status < 0) assert_true(!result.points && !result.samples && !result.lengths);
+    gpuchar_predication_compare_result_free(&result);
+    return o;
 }
+
+/* Its kernels run in gpuchar-worker, on a fake driver of that process. */
+static inline outcome act_progress(bench *b) {
+    gpuchar_forward_progress_options options = GPUCHAR_FORWARD_PROGRESS_OPTIONS_INIT;
+    gpuchar_forward_progress_result result = GPUCHAR_FORWARD_PROGRESS_RESULT_INIT;
+    options.launches = 1;
+    options.producer_turns_count = 1;
+    options.producer_turns[0] = 1;
+    options.limit_ms = 60000;
+    gpuchar_status status = gpuchar_forward_progress(b->session, &options, &result);
+    outcome o = evidence_outcome(status, &result.evidence);
+    if (status < 0) assert_null(result.producers);
+    gpuchar_forward_progress_result_free(&result);
+    return o;
+}
+
+#define ACTS(experiment)                                                                                               \
+    static inline outcome act_##experiment##_off(bench *b) {                                                           \
+        return experiment(b, GPUCHAR_COUNTERS_OFF);                                                                    \
+    }                                                                                                                  \
+    static inline outcome act_##experiment##_auto(bench *b) {                                                          \
+        return experiment(b, GPUCHAR_COUNTERS_AUTO);                                                                   \
+    }                                                                                                                  \
+    static inline outcome act_##experiment##_required(bench *b) {                                                      \
+        return experiment(b, GPUCHAR_COUNTERS_REQUIRED);                                                               \
+    }
+ACTS(sweep)
+ACTS(shapes)
+ACTS(occupancy)
+ACTS(predication)
+#undef ACTS
 
 /* ---- before experiments */
 
@@ -221,9 +302,9 @@ static inline outcome act_cancel(bench *b) {
 
 /* ---- the bench */
 
-static inline void bench_open(bench *b, const scene *s, uint64_t loop_instructions) {
+static inline void bench_open(bench *b, const scene *s) {
     *b = (bench){.law = planted_default()};
-    b->law.loop_instructions = loop_instructions;
+    b->law.link = 32; /* the fewer turns take their time: else the warm-up has more launches */
     fake_reset();
     fake()->nvml_processes = 2;
     fake()->nvml_knows = 3;
@@ -232,6 +313,7 @@ static inline void bench_open(bench *b, const scene *s, uint64_t loop_instructio
     gpuchar_runtime_options options = fake_options(s->with);
     options.log = bench_log;
     options.log_user = b;
+    options.worker_path = GPUCHAR_WORKER_FILE;
     assert_failure(gpuchar_runtime_open(&options, &b->runtime), GPUCHAR_OK);
     if (s->own_context) b->context = fake_context(0);
     if (s->device) assert_failure(open_session(b, s->device, (void *)b->context).status, GPUCHAR_OK);
@@ -248,6 +330,13 @@ static inline void bench_close(bench *b) {
     gpuchar_runtime_close(b->runtime);
     b->session = NULL;
     b->runtime = NULL;
+}
+
+/* What no call leaves when all is closed: memory of the library's that was watched, and child processes. */
+static inline const char *bench_check_left(void) {
+    gc_fail(GPUCHAR_E_INTERNAL, "nothing"); /* an error's log lives until the next one */
+    if (libc_left() != 0) return "the library's own memory was not given back";
+    return waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD ? NULL : "a child process is left";
 }
 
 static const scene scenes[] = {
@@ -277,6 +366,18 @@ static const scene scenes[] = {
     {"sweep, counters required", FAKE_WITH_ALL, "0", .canned = true, .act = act_sweep_required},
     {"sweep, warm", FAKE_WITH_ALL, "0", .canned = true, .warm = true, .counters_auto = true, .act = act_sweep_auto},
     {"experiment_prepare", FAKE_WITH_ALL, "0", .canned = true, .act = act_prepare},
+#define SCENES(experiment)                                                                                             \
+    {#experiment ", no counters", FAKE_WITH_ALL, "0", .canned = true, .act = act_##experiment##_off},                  \
+        {#experiment ", if possible",   FAKE_WITH_ALL, "1", .canned = true, .counters_auto = true,                     \
+         .act = act_##experiment##_auto},                                                                              \
+        {#experiment ", required", FAKE_WITH_ALL, "0", .canned = true, .act = act_##experiment##_required}, {          \
+#experiment ", compiled only", FAKE_WITH_NVRTC, "sm_90", .canned = true, .act = act_##experiment##_off         \
+    }
+    SCENES(shapes),
+    SCENES(occupancy),
+    SCENES(predication),
+#undef SCENES
+    {"forward_progress", FAKE_WITH_ALL, "0", .canned = true, .act = act_progress},
     {"sweep, compiled only", FAKE_WITH_NVRTC, "sm_90", .act = act_sweep_off},
     {"profile_create, _text", FAKE_WITH_ALL, "0", .warm = true, .act = act_profile},
 };

@@ -56,7 +56,7 @@ static void run_two(const char *second, bool cancels) {
     bench b;
     worker workers[2] = {{.device = "0"}, {.device = second}};
     pthread_t threads[3];
-    bench_open(&b, &no_session, 0);
+    bench_open(&b, &no_session);
     for (int i = 0; i < 2; i++) {
         workers[i].bench.runtime = b.runtime;
         workers[i].waits = cancels;
@@ -106,7 +106,7 @@ static void cancel_at(void *user) {
 static void test_cancel_while_measuring(void **state) {
     (void)state;
     bench b;
-    bench_open(&b, &live, 0);
+    bench_open(&b, &live);
     b.law.at_launch = cancel_at;
     b.law.user = &b;
     assert_int_equal(act_sweep_auto(&b).status, GPUCHAR_E_CANCELLED);
@@ -134,7 +134,7 @@ static void test_fork(void **state) {
     (void)state;
     static const scene warm = {"warm", FAKE_WITH_ALL, "0", .canned = true, .warm = true};
     bench b;
-    bench_open(&b, &warm, 0);
+    bench_open(&b, &warm);
     pid_t child = fork();
     if (child == 0) _exit(in_child(&b));
     int code = -1;
@@ -154,7 +154,7 @@ static void kill_at(void *user) {
 }
 
 static void die(bench *b, const scene *s) {
-    bench_open(b, s, 0);
+    bench_open(b, s);
     b->law.at_launch = kill_at;
     b->law.user = b;
     assert_int_equal(act_sweep_auto(b).status, GPUCHAR_E_CONTEXT_LOST);
@@ -198,7 +198,7 @@ static void test_dead_context_of_the_caller(void **state) {
 static void test_unknown_code(void **state) {
     (void)state;
     bench b;
-    bench_open(&b, &live, 0);
+    bench_open(&b, &live);
     fake_fail("cuMemAlloc", 1, 12345);
     assert_int_equal(act_sweep_off(&b).status, GPUCHAR_E_CUDA);
     assert_int_equal(gpuchar_last_error()->native_code, 12345);
@@ -212,7 +212,7 @@ static void test_exclusive_mode(void **state) {
     (void)state;
     static const char *const devices[] = {"0", UUID_0, "0000:01:00.0"};
     bench b;
-    bench_open(&b, &no_session, 0);
+    bench_open(&b, &no_session);
     for (size_t i = 0; i < GC_COUNT(devices); i++) {
         fake_fail("cuDevicePrimaryCtxRetain", 1, CUDA_ERROR_DEVICE_UNAVAILABLE);
         assert_int_equal(open_session(&b, devices[i], NULL).status, GPUCHAR_E_CUDA);
@@ -237,12 +237,12 @@ static gpuchar_status info_of(bench *b, const scene *s, int library) {
 static void test_wrong_versions(void **state) {
     (void)state;
     bench b;
-    bench_open(&b, &no_session, 0);
+    bench_open(&b, &no_session);
     fake()->version = 11020;
     fake_hide("cuGetProcAddress_v2"); /* as in a driver of that time */
     assert_int_equal(info_of(&b, &no_session, FAKE_CUDA), GPUCHAR_E_DRIVER_TOO_OLD);
     bench_close(&b);
-    bench_open(&b, &no_session, 0);
+    bench_open(&b, &no_session);
     fake()->version = 11080;
     assert_int_equal(info_of(&b, &no_session, FAKE_CUDA), GPUCHAR_E_DRIVER_TOO_OLD);
     assert_int_equal(open_session(&b, "0", NULL).status, GPUCHAR_E_DRIVER_TOO_OLD);
@@ -271,7 +271,7 @@ static unsigned hidden_count, hidden_right;
 static void hide_one(int library, const char *name, gpuchar_status wanted) {
     bench b;
     gpuchar_runtime_info info = GPUCHAR_RUNTIME_INFO_INIT;
-    bench_open(&b, &no_session, 0);
+    bench_open(&b, &no_session);
     fake_hide(name);
     assert_failure(gpuchar_runtime_get_info(b.runtime, &info), GPUCHAR_OK);
     const gpuchar_library_info *libraries[FAKE_LIBRARIES] = {&info.cuda, &info.cupti, &info.nvml, &info.nvrtc};
@@ -333,7 +333,7 @@ static void test_missing_facts(void **state) {
     for (size_t i = 0; i < GC_COUNT(facts); i++) {
         for (int both = 0; both < 2; both++) {
             bench b;
-            bench_open(&b, &no_session, 0);
+            bench_open(&b, &no_session);
             fake_hide(facts[i].name);
             if (both && facts[i].older) fake_hide(facts[i].older);
             assert_failure(open_session(&b, "0", NULL).status, GPUCHAR_OK);

@@ -6,11 +6,7 @@
 #include "fault_bench.h"
 
 #include <core/util.h>
-#include <errno.h>
-#include <fakes/faulty_libc.h>
 #include <unistd.h>
-
-static uint64_t loop_instructions;
 
 /* ---- calls that allocate and reach no foreign code */
 
@@ -88,6 +84,11 @@ static const scene own_scenes[] = {
     {"profile_load", FAKE_WITH_ALL, .act = act_load},
     {"session_open_recorded", FAKE_WITH_ALL, .act = act_recorded},
     {"error_copy", FAKE_WITH_ALL, .act = act_error_copy},
+    /* Kernels with code, so that there is something to prove. */
+    {"shapes, proved", FAKE_WITH_NVRTC, "sm_90", .act = act_shapes_off},
+    {"occupancy, proved", FAKE_WITH_NVRTC, "sm_90", .act = act_occupancy_off},
+    {"predication, proved", FAKE_WITH_NVRTC, "sm_90", .act = act_predication_off},
+    {"forward_progress, proved", FAKE_WITH_NVRTC, "sm_90", .act = act_progress},
 };
 
 /* ---- the rounds */
@@ -110,7 +111,8 @@ static const char *judge(const outcome *o, const outcome *clean) {
 
 static const char *run_case(const scene *s, libc_call call, unsigned use, const outcome *clean) {
     bench b;
-    bench_open(&b, s, loop_instructions);
+    libc_watch();
+    bench_open(&b, s);
     libc_fail(call, use, call == LIBC_THREAD ? EAGAIN : ENOMEM);
     outcome o = s->act(&b);
     libc_stop();
@@ -118,13 +120,17 @@ static const char *run_case(const scene *s, libc_call call, unsigned use, const 
     if (!trouble && call == LIBC_THREAD && !same(&o, clean)) trouble = "the caller's thread does not do it alone";
     outcome again = s->act(&b);
     if (!trouble && !same(&again, clean)) trouble = "the same call does not work afterwards";
+    char said[400];
+    snprintf(said, sizeof said, "%s", gpuchar_last_error()->message);
     bench_close(&b);
+    const char *left = bench_check_left();
+    if (!trouble) trouble = left;
     if (!trouble && fake_misuses()[0]) trouble = fake_misuses();
     if (!trouble && fake_held_all() != 0) trouble = fake_held_text();
     if (!trouble && fake_depth() != 0) trouble = "the context stack is not as before";
     if (trouble) {
         print_message("%s: %s %u: %s (status %d, then %d: %s)\n", s->name, libc_names[call], use, trouble, o.status,
-                      again.status, gpuchar_last_error()->message);
+                      again.status, said);
     }
     return trouble;
 }
@@ -135,7 +141,7 @@ static void run_scene(const scene *s) {
     static const libc_call kinds[] = {LIBC_MEMORY, LIBC_THREAD};
     bench b;
     unsigned counts[GC_COUNT(kinds)], before = cases, right_before = right;
-    bench_open(&b, s, loop_instructions);
+    bench_open(&b, s);
     libc_fail(LIBC_MEMORY, 0, 0);
     outcome clean = s->act(&b);
     libc_stop();
@@ -166,14 +172,13 @@ static int measure(void **state) {
     (void)state;
     if (!plant_nvrtc()) print_message("no NVRTC: a cubin without code takes its place\n");
     bench b;
-    bench_open(&b, &first, 0);
+    bench_open(&b, &first);
     measured = gpuchar_divergence_sweep_result_make();
     gpuchar_divergence_sweep_options options = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
     options.body = 64;
     options.iterations = 16;
     options.launches = 5;
     gpuchar_status status = gpuchar_divergence_sweep(b.session, &options, &measured);
-    loop_instructions = measured.loop_instructions;
     snprintf(profile_path, sizeof profile_path, "/tmp/gpuchar-test-%d.json", (int)getpid());
     if (act_save(&b).status < 0) status = -1;
     bench_close(&b);

@@ -1,0 +1,104 @@
+/*
+ * An experiment whose kernels run in gpuchar-worker, while the system refuses what that needs: sockets, a process, words
+ * between them. Each failure is told with its code, nothing stays behind, and the next call works.
+ */
+#include "fault_bench.h"
+
+#include <core/util.h>
+#include <dirent.h>
+
+static const scene progress = {"forward_progress", FAKE_WITH_ALL, "0", .canned = true, .act = act_progress};
+
+/* What is refused, in one call; every use of it up to so many. */
+typedef struct refusal {
+    libc_call call;
+    int error;
+    unsigned uses;
+    gpuchar_status expected; /* OK: nobody notices */
+} refusal;
+
+static const refusal refusals[] = {
+    {LIBC_SOCKETPAIR, EMFILE, 1, GPUCHAR_E_WORKER},
+    {LIBC_SOCKETPAIR, ENFILE, 1, GPUCHAR_E_WORKER},
+    {LIBC_SOCKETPAIR, ENOMEM, 1, GPUCHAR_E_OUT_OF_MEMORY},
+    {LIBC_SPAWN, EAGAIN, 1, GPUCHAR_E_WORKER},
+    {LIBC_SPAWN, ENOMEM, 1, GPUCHAR_E_OUT_OF_MEMORY},
+    {LIBC_SPAWN, ENOENT, 1, GPUCHAR_E_NO_WORKER},
+    {LIBC_SPAWN, EACCES, 1, GPUCHAR_E_NO_WORKER},
+    {LIBC_SPAWN, ENOEXEC, 1, GPUCHAR_E_NO_WORKER},
+    {LIBC_SEND, ENOBUFS, 30, GPUCHAR_E_WORKER},
+    {LIBC_SEND, EINTR, 30, GPUCHAR_OK},
+    {LIBC_SEND, EAGAIN, 30, GPUCHAR_OK},
+    {LIBC_RECV, ENOMEM, 30, GPUCHAR_E_WORKER},
+    {LIBC_RECV, EINTR, 30, GPUCHAR_OK},
+    {LIBC_RECV, EAGAIN, 30, GPUCHAR_OK},
+    {LIBC_POLL, EINTR, 5, GPUCHAR_OK},
+};
+
+static size_t count_descriptors(void) {
+    size_t count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    assert_non_null(folder);
+    while (readdir(folder)) count++;
+    closedir(folder);
+    return count;
+}
+
+static const char *judge(const refusal *r, const outcome *o, const outcome *clean) {
+    const gpuchar_error *error = gpuchar_last_error();
+    if (r->expected == GPUCHAR_OK) {
+        return o->status == clean->status && o->flags == clean->flags ? NULL : "a pause is taken for a failure";
+    }
+    if (o->status != r->expected || error->status != r->expected) return "another status";
+    if (error->domain != GPUCHAR_DOMAIN_OS || error->native_code != r->error) return "the detail has another code";
+    return error->message[0] && error->native_name[0] ? NULL : "the detail says nothing";
+}
+
+static const char *run_case(const refusal *r, unsigned use, const outcome *clean, bool *came) {
+    bench b;
+    const size_t descriptors = count_descriptors();
+    libc_watch();
+    bench_open(&b, &progress);
+    libc_fail(r->call, use, r->error);
+    outcome o = act_progress(&b);
+    libc_stop();
+    *came = libc_failed();
+    const char *trouble = *came ? judge(r, &o, clean) : NULL;
+    if (!trouble && act_progress(&b).status != clean->status) trouble = "the same call does not work afterwards";
+    if (trouble) {
+        print_message("%s %u says %s: %s (status %d: %s)\n", libc_names[r->call], use, strerror(r->error), trouble,
+                      o.status, gpuchar_last_error()->message);
+    }
+    bench_close(&b);
+    const char *left = bench_check_left();
+    if (!left && count_descriptors() != descriptors) left = "a descriptor is left";
+    if (left) print_message("%s %u says %s: %s\n", libc_names[r->call], use, strerror(r->error), left);
+    return trouble ? trouble : left;
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+    unsigned cases = 0, right = 0;
+    bench b;
+    bench_open(&b, &progress);
+    const outcome clean = act_progress(&b);
+    bench_close(&b);
+    assert_true(clean.status >= 0);
+    for (size_t i = 0; i < GC_COUNT(refusals); i++) {
+        bool came = true;
+        /* How often it is received depends on how fast the other side is. */
+        for (unsigned use = 1; use <= refusals[i].uses && came; use++) {
+            const bool good = run_case(&refusals[i], use, &clean, &came) == NULL;
+            if (use == 1) assert_true(came);
+            cases += came;
+            right += came && good;
+        }
+    }
+    print_message("%u of %u cases end right\n", right, cases);
+    assert_int_equal(right, cases);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refusals)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
