@@ -20,15 +20,16 @@ uint64_t gc_sign_extend(uint64_t value, uint32_t width) {
 /* What an instruction does with vector registers, by opcode bits [8:0]. */
 typedef enum shape {
     SHAPE_UNKNOWN,
-    SHAPE_NONE,  /* writes no vector register */
-    SHAPE_WRITE, /* writes Rd; sources not decoded */
-    SHAPE_UNARY, /* Rd = f(b) */
-    SHAPE_TWO,   /* Rd = f(a, b): an operand that is no register stands in the place of b or, alone, of c */
-    SHAPE_ADD,   /* the same, two registers each with .64 */
-    SHAPE_THREE, /* Rd = f(a, b, c) */
-    SHAPE_WIDE,  /* the same, Rd of two registers */
-    SHAPE_LOAD,  /* Rd = [a] */
-    SHAPE_CLOCK  /* Rd = special register, two registers unless .32 */
+    SHAPE_NONE,     /* writes no vector register */
+    SHAPE_WRITE,    /* writes Rd; sources not decoded */
+    SHAPE_WRITE_64, /* the same, two registers */
+    SHAPE_UNARY,    /* Rd = f(b) */
+    SHAPE_TWO,      /* Rd = f(a, b): an operand that is no register stands in the place of b or, alone, of c */
+    SHAPE_ADD,      /* the same, two registers each with .64 */
+    SHAPE_THREE,    /* Rd = f(a, b, c) */
+    SHAPE_WIDE,     /* the same, Rd of two registers */
+    SHAPE_LOAD,     /* Rd = [a] */
+    SHAPE_CLOCK     /* Rd = special register, two registers unless .32 */
 } shape;
 
 static shape shape_of(uint32_t arch, uint16_t low) {
@@ -58,7 +59,8 @@ static shape shape_of(uint32_t arch, uint16_t low) {
     case 0x146:
     case 0x186:
     case 0x188:
-        return SHAPE_NONE; /* WARPSYNC, EXIT, YIELD, STG, STS */
+    case 0x18e:
+        return SHAPE_NONE; /* WARPSYNC, EXIT, YIELD, STG, STS, RED */
     case 0x002:
     case 0x108:
         return SHAPE_UNARY; /* MOV, MUFU */
@@ -92,6 +94,8 @@ static shape shape_of(uint32_t arch, uint16_t low) {
     case 0x106:
     case 0x119:
         return SHAPE_WRITE; /* I2FP, VI(ADD)MNMX, I2F, S2R */
+    case 0x1a8:
+        return SHAPE_WRITE_64; /* ATOMG: of one register or two */
     case 0x031:
         return SHAPE_WRITE; /* HFMA2 */
     case 0x035:
@@ -188,6 +192,12 @@ void gc_decode_operands(uint32_t arch, gc_word word, gc_instruction *in) {
     switch (found) {
     case SHAPE_UNARY:
         if (GC_FORM(in->opcode) == 1) in->source_b = byte_at(word, 32);
+        /* MOV.64: the immediate form has no other sign of it. */
+        if (arch >= 120 && (in->opcode & 0x1ff) == 0x002 && (GC_FORM(in->opcode) == 2 || gc_bits(word, 80, 80)))
+            write_registers(word, 2, in);
+        break;
+    case SHAPE_WRITE_64:
+        write_registers(word, 2, in);
         break;
     case SHAPE_ADD:
         write_registers(word, gc_bits(word, 73, 73) ? 2 : 1, in); /* fall through */
