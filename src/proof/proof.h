@@ -9,6 +9,28 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Which numbers are stored as a sample. */
+enum {
+    GC_SAMPLE_NONE,   /* nothing is said about it */
+    GC_SAMPLE_THREAD, /* thread 0 stores the difference of its two clock reads */
+    GC_SAMPLE_SPANS,  /* thread 0 of block 0 does, and the first lane of each warp raises its SM's span */
+    GC_SAMPLE_BLOCK /* the first lane of each warp raises words in shared memory, and thread 0 stores their difference */
+};
+
+/*
+ * Where the arguments say that a sample goes: the address of samples, the number of one, and the address of a 32-bit word
+ * for each thread. A span, [sample's number][SM], is three 64-bit words: the largest inverted first read, the largest second
+ * one, the number of blocks.
+ */
+typedef struct gc_sample_claim {
+    uint32_t form; /* GC_SAMPLE_... */
+    uint32_t samples_offset, slot_offset, sink_offset;
+    uint32_t bytes;                             /* of a sample: 64 at most */
+    uint32_t cycles_offset, nanoseconds_offset; /* in a sample: 64-bit numbers */
+    uint32_t spans_offset, sms_offset;          /* GC_SAMPLE_SPANS: the spans' address, how many to a sample */
+    uint32_t threads;                           /* of a block */
+} gc_sample_claim;
+
 /* What a kernel with divergent paths claims about itself. */
 typedef struct gc_divergence_claim {
     const char *kernel;           /* name of the function in the cubin */
@@ -30,6 +52,10 @@ typedef struct gc_divergence_claim {
     uint32_t turns_stride; /* from a node's turns to those of the next; 0: one number for all loops */
     uint32_t lanes_offset; /* when `uniform`: 0: there are none; else as in the arguments */
     uint32_t zeros_offset; /* 32 bytes that are zero in every launch; 0: there are none */
+    gc_sample_claim sample;
+    /* The constants tell the paths apart: these bits of each link's immediate or address offset are its node's number. */
+    uint32_t mark_shift;
+    uint32_t mark_bits; /* 0: nothing is said about it */
 } gc_divergence_claim;
 
 #define GC_PROOF_PATHS_MAX 32
@@ -60,6 +86,7 @@ typedef struct gc_divergence_proof {
     uint32_t outside_min; /* instructions outside of loops that a path goes through, by following it */
     uint32_t outside_max;
     bool followed;           /* threads of all paths took their loops and turned as often as the arguments say */
+    bool stored;             /* and what is stored as a sample is what the claim says */
     uint64_t intended_total; /* chained instructions in the whole region */
     uint64_t scaffold_total; /* all others in the region */
     uint64_t region_bytes;

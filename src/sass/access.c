@@ -15,11 +15,11 @@ typedef struct form {
 
 static const form FORMS[] = {
     {0x186, 70, 79, 0x010e, GC_ACCESS_STORE, false},  {0x186, 75, 79, 0xc10e, GC_ACCESS_STORE, true},
-    {0x186, 80, 255, 0xc101, GC_ACCESS_STORE, false}, {0x18e, 70, 79, 0x1114, GC_ACCESS_MAX, false},
-    {0x18e, 80, 99, 0xd10e, GC_ACCESS_MAX, false},    {0x18e, 100, 255, 0xd12e, GC_ACCESS_MAX, false},
-    {0x18e, 70, 79, 0x0114, GC_ACCESS_ADD, false},    {0x18e, 80, 99, 0xc10e, GC_ACCESS_ADD, false},
-    {0x18e, 100, 255, 0xc12e, GC_ACCESS_ADD, false},  {0x1a8, 70, 79, 0x11f4, GC_ACCESS_MAX, false},
-    {0x1a8, 80, 99, 0x91ee, GC_ACCESS_MAX, false},
+    {0x186, 80, 255, 0xc101, GC_ACCESS_STORE, false}, {0x185, 80, 255, 0xc101, GC_ACCESS_STORE, false},
+    {0x18e, 70, 79, 0x1114, GC_ACCESS_MAX, false},    {0x18e, 80, 99, 0xd10e, GC_ACCESS_MAX, false},
+    {0x18e, 100, 255, 0xd12e, GC_ACCESS_MAX, false},  {0x18e, 70, 79, 0x0114, GC_ACCESS_ADD, false},
+    {0x18e, 80, 99, 0xc10e, GC_ACCESS_ADD, false},    {0x18e, 100, 255, 0xc12e, GC_ACCESS_ADD, false},
+    {0x1a8, 70, 79, 0x11f4, GC_ACCESS_MAX, false},    {0x1a8, 80, 99, 0x91ee, GC_ACCESS_MAX, false},
 };
 
 #define GC_SIZE_64 5      /* of stores, bits [75:73] */
@@ -52,7 +52,7 @@ static bool is_followed(const gc_thread *thread, const form *found, gc_word word
 gc_access gc_thread_access(const gc_thread *thread, const gc_code *code, const gc_instruction *in) {
     gc_access access = {.kind = GC_ACCESS_NONE};
     const uint16_t low = in->opcode & 0x1ff;
-    if (low != 0x186 && low != 0x18e && low != 0x1a8) return access;
+    if (low != 0x185 && low != 0x186 && low != 0x18e && low != 0x1a8) return access;
     const gc_word word = gc_word_of(code, in);
     const form *found = form_of(thread, word, low);
     access.kind = GC_ACCESS_UNKNOWN;
@@ -95,8 +95,9 @@ static void step_lds(gc_thread *thread, gc_word word, const gc_instruction *in) 
     const bool uniform = in->opcode == 0x1984 && modifiers == 0x8000;
     const gc_value base = gc_register(thread, false, gc_field(word, 31, 24));
     const gc_value offset = uniform ? gc_register(thread, true, gc_field(word, 39, 32)) : gc_known(0);
-    const gc_value *from = words && (plain || uniform) ? words_at(thread, base, offset, word, words) : NULL;
-    gc_forget_registers(thread, false, to, 4); /* whatever its size */
+    const bool followed = words && (plain || uniform);
+    const gc_value *from = followed ? words_at(thread, base, offset, word, words) : NULL;
+    gc_forget_registers(thread, false, to, followed ? words : 4);
     for (uint32_t i = 0; i < words && from && to + i < GC_REGISTER_ZERO; i++) thread->registers[to + i] = from[i];
 }
 

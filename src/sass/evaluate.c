@@ -68,6 +68,11 @@ void gc_thread_settle_uniforms(gc_thread *thread, bool apart) {
     if (apart) forget(thread->uniform_predicates, 0, 8, GC_PREDICATE_TRUE);
 }
 
+void gc_thread_forget_uniforms(gc_thread *thread, const bool marks[256]) {
+    for (uint32_t i = 0; i < thread->uniform_zero; i++)
+        if (marks[i]) thread->uniforms[i] = gc_unknown();
+}
+
 void gc_thread_tell(gc_thread *thread, uint16_t special, uint64_t value) {
     uint32_t i = 0;
     while (i < thread->special_count && thread->specials[i].number != special) i++;
@@ -277,9 +282,10 @@ static void step_constant(gc_thread *thread, gc_word word, const gc_instruction 
 
 static void step_umov(gc_thread *thread, gc_word word, uint16_t form) {
     const uint32_t to = gc_field(word, 23, 16);
-    gc_forget_registers(thread, true, to, 2);
     if ((form == 4 || form == 14) && !gc_field(word, 80, 80))
         gc_write(thread, true, to, gc_flexible(thread, word, form, false));
+    else
+        gc_forget_registers(thread, true, to, 2);
 }
 
 /* S2R and S2UR; CS2R and CS2UR, which may read both halves. */
@@ -292,8 +298,9 @@ static void step_special(gc_thread *thread, gc_word word, const gc_instruction *
 
 /* What neither writes predicates nor uniform registers: its own registers are told by the decoder. */
 static bool writes_registers_only(uint16_t low) {
-    /* FMUL FADD FFMA MUFU NOP STG RED, BSYNC BSSY WARPSYNC; in front of the compare SEL */
-    static const uint16_t PLAIN[] = {0x007, 0x020, 0x021, 0x023, 0x108, 0x118, 0x186, 0x18e, 0x141, 0x145, 0x148};
+    /* SEL FMUL FADD FFMA MUFU POPC NOP ST STG RED, BSYNC BSSY WARPSYNC */
+    static const uint16_t PLAIN[] = {0x007, 0x020, 0x021, 0x023, 0x108, 0x109, 0x118,
+                                     0x185, 0x186, 0x18e, 0x141, 0x145, 0x148};
     for (size_t i = 0; i < sizeof PLAIN / sizeof PLAIN[0]; i++)
         if (low == PLAIN[i]) return true;
     return false;
@@ -314,7 +321,7 @@ static void step_other(gc_thread *thread, const gc_instruction *in) {
         forget(thread->registers, in->destination, in->destination_count, GC_REGISTER_ZERO);
 }
 
-/* Loads tell in a predicate whether they worked; their results are unknown. */
+/* Loads tell in a predicate whether they worked, VOTE and FLO what they found; their results are unknown. */
 static void step_with_predicate(gc_thread *thread, gc_word word, const gc_instruction *in) {
     if (!in->writes_known) {
         gc_thread_forget(thread);
@@ -355,8 +362,10 @@ static void step_known(gc_thread *thread, gc_word word, const gc_instruction *in
     case 0x1c3:
         step_special(thread, word, in, true);
         break;
+    case 0x006:
+    case 0x100:
     case 0x181:
-    case 0x1a8: /* LDG, ATOMG */
+    case 0x1a8: /* VOTE, FLO, LDG, ATOMG */
         step_with_predicate(thread, word, in);
         break;
     case 0x155:

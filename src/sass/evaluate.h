@@ -61,6 +61,8 @@ gc_value gc_thread_branches(const gc_thread *thread, const gc_code *code, const 
  * last call is unknown; else the warp is whole and what was written stays.
  */
 void gc_thread_settle_uniforms(gc_thread *thread, bool apart);
+/* Those of them that are marked are unknown. */
+void gc_thread_forget_uniforms(gc_thread *thread, const bool marks[256]);
 /* The special register reads as `value` from now on. */
 void gc_thread_tell(gc_thread *thread, uint16_t special, uint64_t value);
 /* Nothing is known any more. */

@@ -57,10 +57,11 @@ static shape shape_of(uint32_t arch, uint16_t low) {
     case 0x148:
     case 0x14d:
     case 0x146:
+    case 0x185:
     case 0x186:
     case 0x188:
     case 0x18e:
-        return SHAPE_NONE; /* WARPSYNC, EXIT, YIELD, STG, STS, RED */
+        return SHAPE_NONE; /* WARPSYNC, EXIT, YIELD, ST, STG, STS, RED */
     case 0x002:
     case 0x108:
         return SHAPE_UNARY; /* MOV, MUFU */
@@ -93,7 +94,10 @@ static shape shape_of(uint32_t arch, uint16_t low) {
     case 0x048:
     case 0x106:
     case 0x119:
-        return SHAPE_WRITE; /* I2FP, VI(ADD)MNMX, I2F, S2R */
+    case 0x006:
+    case 0x100:
+    case 0x109:
+        return SHAPE_WRITE; /* I2FP, VI(ADD)MNMX, I2F, S2R, VOTE, FLO, POPC */
     case 0x1a8:
         return SHAPE_WRITE_64; /* ATOMG: of one register or two */
     case 0x031:
@@ -169,12 +173,26 @@ static void decode_two(uint32_t arch, gc_word word, gc_instruction *in) {
     in->zero_b = in->zero_b || in->source_b == GC_REGISTER_ZERO;
 }
 
-static void decode_load(gc_word word, gc_instruction *in) {
+/*
+ * Bits [91:76] of `ld.global` as compilers give it, and bit 72, a 64-bit address. ld.global.ca and stronger loads, other scopes,
+ * eviction priorities, and addresses with a uniform part differ in some of them.
+ */
+#define GC_PLAIN_LDG_BEFORE_80 0x01ee
+#define GC_PLAIN_LDG 0xc1e1
+
+static bool is_plain(uint32_t arch, gc_word word) {
+    return gc_bits(word, 72, 72) && gc_bits(word, 91, 76) == (arch < 80 ? GC_PLAIN_LDG_BEFORE_80 : GC_PLAIN_LDG);
+}
+
+static void decode_load(uint32_t arch, gc_word word, gc_instruction *in) {
     static const uint8_t BYTES[8] = {1, 1, 2, 2, 4, 8, 16, 0};
     in->source_a = byte_at(word, 24);
     in->access_bytes = BYTES[gc_bits(word, 75, 73)];
     if (in->destination_count && in->access_bytes > 4) in->destination_count = (uint8_t)(in->access_bytes / 4);
     in->writes_known = in->access_bytes != 0;
+    if ((in->opcode & 0x1ff) != 0x181) return; /* LDG */
+    in->offset = (int32_t)gc_sign_extend(gc_bits(word, 63, 40), 24);
+    in->plain = is_plain(arch, word);
 }
 
 static void write_registers(gc_word word, uint8_t count, gc_instruction *in) {
@@ -211,7 +229,7 @@ void gc_decode_operands(uint32_t arch, gc_word word, gc_instruction *in) {
         decode_b_and_c(arch, word, in);
         break;
     case SHAPE_LOAD:
-        decode_load(word, in);
+        decode_load(arch, word, in);
         break;
     case SHAPE_CLOCK:
         write_registers(word, gc_bits(word, 80, 80) ? 2 : 1, in);
