@@ -12,6 +12,11 @@
 #include <proof/proof.h>
 #include <session/session_internal.h>
 
+/* Where the constants of src/kernels/paths.cu hold the number of their path: an address offset in a load. */
+#define GC_PATHS_MARK_SHIFT 16
+#define GC_PATHS_LOAD_MARK_SHIFT 8
+#define GC_PATHS_MARK_BITS 8
+
 /* Reads counters into whatever `user` is. */
 typedef gpuchar_status (*gc_count_function)(void *user);
 
@@ -24,6 +29,9 @@ gpuchar_status gc_evidence_possible(const gpuchar_session *session, uint32_t cou
  */
 gpuchar_status gc_evidence_take_proof(gpuchar_session *session, const char *kernel, gpuchar_status proof_status,
                                       const char *reason, uint32_t require, gpuchar_evidence *evidence);
+
+/* The sample of a kernel whose arguments begin with a gc_header, in blocks of up to `threads`. `form` is GC_SAMPLE_... */
+gc_sample_claim gc_evidence_sample(uint32_t form, uint32_t threads);
 
 /* Proves a kernel and takes the verdict. `prove_ns` grows. Fails as take_proof, or out of memory. */
 gpuchar_status gc_evidence_prove(gpuchar_session *session, const gc_image *image, const gc_divergence_claim *claim,

@@ -99,16 +99,29 @@ typedef struct gc_divergence_proof {
  * - a loop for each path, or for each node of the tree, and no other cycle: each one block that branches to itself; but in a
  *   tree no loop is reached from another;
  * - in each loop exactly `body` chained instructions, none predicated, each reading as a factor, operand or address what
- *   the one before (of its chain) wrote, the first one what the last one wrote; nothing else writes the chain's registers. With MUFU one
+ *   the one before (of its chain) wrote, the first one what the last one wrote; nothing else writes the chain's registers. Loads are
+ *   weak ones of global memory without cache operator. With MUFU one
  *   FADD or FMUL per loop may be a link of the chain (not counted). Each link waits for the one before: by stall counts of at
  *   least GC_PROOF_STALL_MIN together, or, after a load or MUFU, by the scoreboard that the one before sets;
  * - beside them in each loop only counter, compare, branches, moves and NOP, at most GC_PROOF_LOOP_SCAFFOLD_MAX without the NOPs;
  * - the same number of instructions and the same stall sum in all loops;
  * - behind each loop, on its path's own code, an instruction that needs the chain's result: a path ends when that is there;
  * - with arguments, following a thread of every path through the machine code: it takes the loops of its path and no other,
- *   the same ones from another lane, and turns as often as told. All arguments but turns, lanes and zeros are unknown to it. On its
+ *   the same ones from another lane, and turns as often as told. All arguments but turns, lanes, zeros and where a sample goes are unknown to it. On its
  *   way outside of loops it goes through at most GC_PROOF_OUTSIDE_MAX instructions, and paths differ in that by at most
  *   GC_PROOF_OUTSIDE_SPREAD;
+ * - with marks, every link of a loop carries one number in its constant, and lane maps lead to the loop of their number: the
+ *   dispatch is the identity that the source means, not only one path for each number;
+ * - with a sample, following the same threads on to their end, and thread 0 once more with each of several pairs of clock values
+ *   (with borrows and without, around the end of 64 bits): what thread 0 stores at samples + slot * bytes is the second clock
+ *   read minus the first, all 64 bits, and the same of the timer, which is read once before and once behind the region; each
+ *   of these bytes once, by a plain store whose address and value are known. Nobody else followed stores there, and nothing
+ *   else is written but a 32-bit result of each thread. With spans, the first lane of each warp raises its SM's span by the
+ *   inverted first and the second read, and only block 0 stores a sample. With a block's words in shared memory, those start
+ *   from 0 before a barrier of the block, the first lane of each warp raises them by its own reads, inverted or not, behind the
+ *   region, whether others were there before, come later or come in between, and what is stored after the next barrier is
+ *   the difference of these words. Followed are threads 0 to 31 and, of larger blocks, the first two of the second warp
+ *   and the first and last of the last one;
  * - no chained instruction outside the loops (IMAD that only moves, shifts or adds, and IMAD.WIDE, are scaffold);
  * - paths - 1 dispatch decisions, none uniform by its form, each with a place where its threads meet again (the BSYNC of a
  *   BSSY interval around it, or a WARPSYNC of the whole warp) that cannot be gone around before the second clock read; with

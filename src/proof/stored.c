@@ -9,8 +9,8 @@ typedef struct moment {
 static const moment MOMENTS[GC_MOMENTS] = {
     {{0x00000001fffffff0, 0x0000000300000010}, {0x17a1b2c3d4e5f607, 0x17a1b2c4000000f1}},
     {{0x0123456789abcdef, 0x0fedcba9f8765432}, {0x17a1b2c300000000, 0x17a1b2c3f0000001}},
-    {{0x7fffffff00000000, 0x8000000000000000}, {0x0000000000000000, 0x00000000ffffffff}},
-    {{0xfffffffffffffff5, 0x0000000000000123}, {0x2222222277777777, 0x3333333311111111}},
+    {{0x7fffffff00000000, 0x8000000000000000}, {0x0000000100000000, 0x00000001ffffffff}},
+    {{0xfffffffffffff005, 0x0000000000000823}, {0x2222222277777777, 0x3333333311111111}},
 };
 
 #define GC_SPAN_BYTES 24
@@ -99,18 +99,27 @@ static void put_word(gc_stored *stored, uint32_t word, uint64_t value) {
     stored->shared[2 * word + 1] = (gc_value){(uint32_t)(value >> 32), true};
 }
 
-/* What the others had raised the words to when this thread comes to raise them; only those of the block's words matter. */
-static uint64_t raised_by_others(const gc_stored *stored) {
-    return stored->visit.scenario == GC_SCENARIO_OVERTAKEN ? UINT64_MAX : 1;
+/* What the others had raised a word to when this thread comes to raise it: below or above all MOMENTS. */
+static uint64_t raised_by_others(const gc_stored *stored, uint32_t word) {
+    return stored->visit.scenario == GC_SCENARIO_OVERTAKEN ? UINT64_MAX - word : 1 + word;
 }
 
-/* What all threads have raised a word to in the end: nothing that this thread can know. */
-static uint64_t raised_by_all(uint32_t word) {
-    return (word + 1) * UINT64_C(0x9e3779b97f4a7c15);
+static uint64_t mixed(const gc_stored *stored, uint32_t word) {
+    const uint64_t number = (word + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    return stored->visit.moment % 2 ? ~number : number;
 }
 
-static void raise(gc_stored *stored) {
-    for (uint32_t word = 0; word < GC_THREAD_SHARED_WORDS / 2; word++) put_word(stored, word, raised_by_others(stored));
+/*
+ * What all threads have raised a word to in the end: nothing that this thread can know. Differences borrow in one half of the
+ * moments and not in the other; in one of them their lower half is 0, where sums made in several steps carry last.
+ */
+static uint64_t raised_by_all(const gc_stored *stored, uint32_t word) {
+    const uint32_t *words = stored->words;
+    const bool level = stored->visit.moment == 2 && stored->words_found;
+    if (level && word == words[GC_WORD_END]) return ~mixed(stored, words[GC_WORD_START]) + (UINT64_C(5) << 32);
+    if (level && word == words[GC_WORD_TIMER_END])
+        return ~mixed(stored, words[GC_WORD_TIMER_START]) + (UINT64_C(7) << 32);
+    return mixed(stored, word);
 }
 
 static uint64_t time_of(const gc_stored *stored, uint32_t which) {
@@ -136,7 +145,7 @@ static bool find_words(gc_stored *stored) {
     uint32_t changed = 0;
     for (uint32_t word = 0; word < GC_THREAD_SHARED_WORDS / 2; word++) {
         if (!is_known(stored, word)) return refuse_words(stored, "writes to shared memory what is not known");
-        if (read_word(stored, word) == raised_by_others(stored)) continue;
+        if (read_word(stored, word) == raised_by_others(stored, word)) continue;
         uint32_t which = 0;
         while (which < GC_WORDS && read_word(stored, word) != time_of(stored, which)) which++;
         if (which == GC_WORDS) return refuse_words(stored, "tells the others what is none of its clock reads");
@@ -152,7 +161,7 @@ static bool find_words(gc_stored *stored) {
 
 static bool tells_nothing(const gc_stored *stored) {
     for (uint32_t word = 0; word < GC_THREAD_SHARED_WORDS / 2; word++)
-        if (!is_known(stored, word) || read_word(stored, word) != raised_by_others(stored)) return false;
+        if (!is_known(stored, word) || read_word(stored, word) != raised_by_others(stored, word)) return false;
     return true;
 }
 
@@ -173,7 +182,8 @@ static bool see_last_barrier(gc_stored *stored) {
         return refuse_words(stored,
                             speaks ? "lowers what another one told" : "tells times that are not its own to tell");
     }
-    for (uint32_t word = 0; word < GC_THREAD_SHARED_WORDS / 2; word++) put_word(stored, word, raised_by_all(word));
+    for (uint32_t word = 0; word < GC_THREAD_SHARED_WORDS / 2; word++)
+        put_word(stored, word, raised_by_all(stored, word));
     return true;
 }
 
@@ -192,7 +202,8 @@ static bool see_second_clock(gc_stored *stored) {
     if (stored->claim->form != GC_SAMPLE_BLOCK) return true;
     for (uint32_t i = 0; i < GC_THREAD_SHARED_WORDS; i++)
         if (stored->shared[i].known) return refuse_words(stored, "writes to shared memory before its time is over");
-    raise(stored);
+    for (uint32_t word = 0; word < GC_THREAD_SHARED_WORDS / 2; word++)
+        put_word(stored, word, raised_by_others(stored, word));
     return true;
 }
 
@@ -218,7 +229,7 @@ static uint64_t expected_time(const gc_stored *stored, bool nanoseconds) {
     const moment *at = &MOMENTS[stored->visit.moment];
     if (stored->claim->form == GC_SAMPLE_BLOCK) {
         const uint32_t *words = &stored->words[nanoseconds ? GC_WORD_TIMER_START : GC_WORD_START];
-        return raised_by_all(words[1]) - ~raised_by_all(words[0]);
+        return raised_by_all(stored, words[1]) - ~raised_by_all(stored, words[0]);
     }
     return nanoseconds ? at->timer[1] - at->timer[0] : at->clock[1] - at->clock[0];
 }
