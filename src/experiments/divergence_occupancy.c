@@ -169,15 +169,20 @@ static gpuchar_status prove(void *state) {
     gpuchar_status status = GPUCHAR_OK;
     for (uint32_t i = 0; i < o->options.bodies_count && status == GPUCHAR_OK; ++i) {
         const occupancy_args arguments = {.header = {.iterations = turns_of(o, o->options.bodies[i])}};
-        const gc_divergence_claim claim = {.kernel = KERNEL,
-                                           .mnemonics = &mnemonic,
-                                           .mnemonic_count = 1,
-                                           .paths = 32,
-                                           .body = o->options.bodies[i],
-                                           .arguments = &arguments,
-                                           .argument_bytes = sizeof arguments,
-                                           .turns_offset = offsetof(occupancy_args, header.iterations),
-                                           .lanes_offset = offsetof(occupancy_args, lanes)};
+        gc_divergence_claim claim = {.kernel = KERNEL,
+                                     .mnemonics = &mnemonic,
+                                     .mnemonic_count = 1,
+                                     .paths = 32,
+                                     .body = o->options.bodies[i],
+                                     .arguments = &arguments,
+                                     .argument_bytes = sizeof arguments,
+                                     .turns_offset = offsetof(occupancy_args, header.iterations),
+                                     .lanes_offset = offsetof(occupancy_args, lanes),
+                                     .sample = gc_evidence_sample(GC_SAMPLE_SPANS, BLOCK_WARPS * 32),
+                                     .mark_shift = GC_PATHS_MARK_SHIFT,
+                                     .mark_bits = GC_PATHS_MARK_BITS};
+        claim.sample.spans_offset = offsetof(occupancy_args, spans);
+        claim.sample.sms_offset = offsetof(occupancy_args, sm_count);
         status = gc_evidence_prove(&o->call, i, &claim, &o->proofs[i]);
         if (o->proofs[i].status != GPUCHAR_OK) continue;
         result->bodies[i].code_bytes = o->proofs[i].region_bytes;

@@ -63,7 +63,10 @@ static gpuchar_status prove(void *state) {
                                        .turns_offset = offsetof(shapes_args, turns),
                                        .turns_stride = sizeof arguments.turns[0],
                                        .lanes_offset = offsetof(shapes_args, lanes),
-                                       .zeros_offset = offsetof(shapes_args, zeros)};
+                                       .zeros_offset = offsetof(shapes_args, zeros),
+                                       .sample = gc_evidence_sample(GC_SAMPLE_THREAD, 32),
+                                       .mark_shift = GC_PATHS_MARK_SHIFT,
+                                       .mark_bits = GC_PATHS_MARK_BITS};
     gpuchar_divergence_shapes_result *result = s->result;
     gpuchar_status status = gc_evidence_prove(&s->call, 0, &claim, &s->proof);
     if (status != GPUCHAR_OK || s->proof.status != GPUCHAR_OK) return status;

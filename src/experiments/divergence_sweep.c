@@ -33,6 +33,10 @@ typedef struct validation_args {
 /* The chained instruction of each kind. */
 static const char *const mnemonics[] = {NULL, "FFMA", "IMAD", "LDG", "MUFU"};
 
+/* Where its constant holds the number of its path. */
+static const uint32_t mark_shifts[] = {0, GC_PATHS_MARK_SHIFT, GC_PATHS_MARK_SHIFT, GC_PATHS_LOAD_MARK_SHIFT,
+                                       GC_PATHS_MARK_SHIFT};
+
 enum { IMAGE_SWEEP, IMAGE_CONVERGENT, IMAGE_TWO_WAY, IMAGE_FULL, IMAGES };
 static const uint32_t validation_ways[IMAGES] = {0, 1, 2, 32};
 
@@ -93,7 +97,10 @@ static gpuchar_status prove(void *state) {
                                        .arguments = &arguments,
                                        .argument_bytes = sizeof arguments,
                                        .turns_offset = offsetof(sweep_args, header.iterations),
-                                       .lanes_offset = offsetof(sweep_args, lanes)};
+                                       .lanes_offset = offsetof(sweep_args, lanes),
+                                       .sample = gc_evidence_sample(GC_SAMPLE_THREAD, 32),
+                                       .mark_shift = mark_shifts[s->options->kind],
+                                       .mark_bits = GC_PATHS_MARK_BITS};
     gpuchar_divergence_sweep_result *result = s->result;
     gpuchar_status status = gc_evidence_prove(&s->call, IMAGE_SWEEP, &claim, &s->proof);
     if (status == GPUCHAR_OK && s->proof.status == GPUCHAR_OK) {

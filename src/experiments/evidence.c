@@ -38,6 +38,17 @@ gpuchar_status gc_evidence_take_proof(gc_call *call, const char *kernel, gpuchar
                      "without GPUCHAR_REQUIRE_PROVED the call goes on and says what is missing");
 }
 
+gc_sample_claim gc_evidence_sample(uint32_t form, uint32_t threads) {
+    return (gc_sample_claim){.form = form,
+                             .samples_offset = offsetof(gc_header, samples),
+                             .slot_offset = offsetof(gc_header, slot),
+                             .sink_offset = offsetof(gc_header, sink),
+                             .bytes = sizeof(gc_sample),
+                             .cycles_offset = offsetof(gc_sample, cycles),
+                             .nanoseconds_offset = offsetof(gc_sample, nanoseconds),
+                             .threads = threads};
+}
+
 gpuchar_status gc_evidence_prove(gc_call *call, size_t image, const gc_divergence_claim *claim,
                                  gc_divergence_proof *proof) {
     gc_error_box *before = gc_error_take();

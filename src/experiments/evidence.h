@@ -9,6 +9,11 @@
 #include <measure/timing.h>
 #include <proof/proof.h>
 
+/* Where the constants of src/kernels/paths.cu hold the number of their path: an address offset in a load. */
+#define GC_PATHS_MARK_SHIFT 16
+#define GC_PATHS_LOAD_MARK_SHIFT 8
+#define GC_PATHS_MARK_BITS 8
+
 /* Reads counters into whatever `user` is. */
 typedef gpuchar_status (*gc_count_function)(void *user);
 
@@ -21,6 +26,9 @@ gpuchar_status gc_evidence_possible(const gc_call *call);
  */
 gpuchar_status gc_evidence_take_proof(gc_call *call, const char *kernel, gpuchar_status proof_status,
                                       const char *reason);
+
+/* The sample of a kernel whose arguments begin with a gc_header, in blocks of up to `threads`. `form` is GC_SAMPLE_... */
+gc_sample_claim gc_evidence_sample(uint32_t form, uint32_t threads);
 
 /* Proves the kernel of an image and takes the verdict. Fails as take_proof, or out of memory. `proof` lasts as long as the call. */
 gpuchar_status gc_evidence_prove(gc_call *call, size_t image, const gc_divergence_claim *claim,

@@ -16,6 +16,10 @@
 
 #define KERNEL "gpuchar_predication_compare"
 #define POINTS_MAX 32
+#define WARPS_MAX 32 /* of a block */
+/* Where the constants of the arms hold the number of their arm. */
+#define ARM_SHIFT 20
+#define ARM_BITS 4
 #define LENGTHS 32 /* kernels in predication_lengths.cu */
 
 /* Kernel arguments, as in predication_compare.cu. */
@@ -81,7 +85,10 @@ static gc_divergence_claim claim_of(const comparison *c, size_t image, const com
                                  .arguments = arguments,
                                  .argument_bytes = sizeof *arguments,
                                  .turns_offset = offsetof(compare_args, header.iterations),
-                                 .lanes_offset = offsetof(compare_args, lanes)};
+                                 .lanes_offset = offsetof(compare_args, lanes),
+                                 .sample = gc_evidence_sample(GC_SAMPLE_BLOCK, WARPS_MAX * 32),
+                                 .mark_shift = ARM_SHIFT,
+                                 .mark_bits = predicated ? 0 : ARM_BITS};
 }
 
 /*

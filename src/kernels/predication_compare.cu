@@ -41,8 +41,9 @@ struct Args {
                  : "memory");
 #define GPUCHAR_ARM(arm) GPUCHAR_LOOP("", "", GPUCHAR_CHAIN(arm), "mov.b32 %0, x;\n\t")
 
+// By its address in shared memory: one that could be anywhere would be looked up in global memory first.
 static __device__ __forceinline__ void raise(u64 *shared, u64 value) {
-    asm volatile("red.max.u64 [%0], %1;" ::"l"(shared), "l"(value) : "memory");
+    asm volatile("red.shared.max.u64 [%0], %1;" ::"r"((u32)__cvta_generic_to_shared(shared)), "l"(value) : "memory");
 }
 
 extern "C" __global__ void __launch_bounds__(1024) gpuchar_predication_compare(GPUCHAR_ARGS) {

@@ -90,6 +90,9 @@ static bool check_link(const gc_divergence_claim *claim, const gc_instruction *i
     if (strcmp(in->mnemonic, "MUFU") == 0 && in->function != claim->function)
         return gc_refuse(proof, "MUFU of path %u at 0x%llx is function %u, not %u", path, pc_of(in), in->function,
                          claim->function);
+    if (in->access_bytes && !in->plain)
+        return gc_refuse(proof, "%s of path %u at 0x%llx has a cache operator, a scope or another kind of address",
+                         in->mnemonic, path, pc_of(in));
     if (in->access_bytes && in->access_bytes != 8)
         return gc_refuse(proof, "%s of path %u at 0x%llx loads %u bytes, not an address", in->mnemonic, path, pc_of(in),
                          in->access_bytes);
@@ -239,6 +242,29 @@ static bool check_instruction(const gc_divergence_claim *claim, const gc_instruc
     return true;
 }
 
+/* The number in a link's constant; false: it has none. */
+static bool read_mark(const gc_divergence_claim *claim, const gc_instruction *in, uint32_t *mark) {
+    const uint32_t constant = in->access_bytes ? (uint32_t)in->offset : in->immediate;
+    *mark = constant >> claim->mark_shift & ((1u << claim->mark_bits) - 1);
+    return in->access_bytes || in->has_immediate;
+}
+
+/* All links of a loop carry one number; MUFU, which has no constant, leaves that to the link beside it. */
+static bool check_marks(gc_region *region, const gc_divergence_claim *claim, uint32_t path,
+                        gc_divergence_proof *proof) {
+    const gc_block *block = &region->flow->blocks[region->loops[path]];
+    uint32_t marked = 0, mark = 0;
+    for (uint32_t i = 0; i < block->count && claim->mark_bits; i++) {
+        const gc_instruction *in = &region->flow->instructions[block->first + i];
+        if (!gc_is_link(claim, in) || strcmp(in->mnemonic, "MUFU") == 0) continue;
+        if (!read_mark(claim, in, &mark) || (marked++ && mark != region->loop_marks[path]))
+            return gc_refuse(proof, "%s of path %u at 0x%llx does not carry the number of its path", in->mnemonic, path,
+                             pc_of(in));
+        region->loop_marks[path] = mark;
+    }
+    return marked || !claim->mark_bits || gc_refuse(proof, "path %u carries no number", path);
+}
+
 static const char *claimed_name(const gc_divergence_claim *claim, const gc_divergence_proof *proof) {
     return proof->mnemonic[0] ? proof->mnemonic : claim->mnemonics[0];
 }
@@ -261,5 +287,6 @@ bool gc_check_loop(gc_region *region, const gc_divergence_claim *claim, uint32_t
         return gc_refuse(proof, "path %u holds too much scaffold: %u instructions and %u markers", path, sum.scaffold,
                          sum.markers);
     chains all;
-    return check_chains(flow, block, claim, path, &all, proof) && check_end(region, path, &all, proof);
+    return check_chains(flow, block, claim, path, &all, proof) && check_end(region, path, &all, proof) &&
+           check_marks(region, claim, path, proof);
 }

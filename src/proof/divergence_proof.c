@@ -1,5 +1,6 @@
 #include <core/error.h>
 #include <proof/chain.h>
+#include <proof/stored.h>
 #include <proof/walk.h>
 #include <stdio.h>
 #include <string.h>
@@ -161,6 +162,8 @@ static gpuchar_status check_arguments(const gc_divergence_claim *claim) {
     const bool mapped = !claim->uniform || claim->lanes_offset;
     const uint64_t lanes_end = mapped ? (uint64_t)claim->lanes_offset + 32 : 0;
     const uint64_t zeros_end = claim->zeros_offset ? (uint64_t)claim->zeros_offset + 32 : 0;
+    if (!gc_stored_is_claimable(claim))
+        return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "a claim's sample stands inside its arguments");
     if (bytes <= GC_PROOF_ARGUMENTS_MAX && turns_end <= bytes && lanes_end <= bytes && zeros_end <= bytes)
         return GPUCHAR_OK;
     return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "a claim's turns and lanes stand inside its arguments");
@@ -173,6 +176,8 @@ static gpuchar_status check_claim(const gc_divergence_claim *claim) {
         return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "a claim has 1 to %d paths and a body", GC_PROOF_PATHS_MAX);
     if (claim->levels > 1 && claim->paths != 1u << (claim->levels - 1))
         return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "a tree of %u levels has not %u paths", claim->levels, claim->paths);
+    if (claim->mark_shift > 31 || claim->mark_bits > 16)
+        return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "a claim's marks stand in 32 bits, in 16 of them at most");
     if (claim->chains > GC_PROOF_CHAINS_MAX || (claim->chains && claim->body % claim->chains))
         return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "a body of %u has not %u equal chains", claim->body, claim->chains);
     return claim->arguments ? check_arguments(claim) : GPUCHAR_OK;

@@ -17,6 +17,7 @@ typedef struct gc_region {
     uint64_t *reach;                    /* by block: bit n: loop n can be reached, itself included */
     uint32_t loops[GC_PROOF_LOOPS_MAX]; /* blocks */
     uint32_t loop_count;
+    uint32_t loop_marks[GC_PROOF_LOOPS_MAX]; /* the number in each loop's constants, when the claim tells where */
 } gc_region;
 
 /* Refuses the proof with a reason; returns false, so that `return gc_refuse(...)` is the idiom. The first reason stays. */

@@ -75,6 +75,8 @@ typedef struct gc_instruction {
     uint32_t immediate;
     uint16_t special;      /* CS2R, S2R ...: the special register; else GC_SPECIAL_NONE */
     uint16_t access_bytes; /* loads: bytes per thread; 0: not a load */
+    int32_t offset;        /* LDG: bytes added to the address */
+    bool plain;            /* LDG: weak, of a 64-bit address in a register pair, with no cache operator */
     uint8_t function;      /* MUFU: which */
     bool wide;             /* CS2R, CS2UR: reads both halves */
 } gc_instruction;

@@ -1,8 +1,8 @@
 /*
  * One thread's control state, followed through machine code: integer registers and predicates, each with a known value
- * or none. It evaluates what compilers use to count turns and to choose ways (moves, additions, bit logic, compares,
- * kernel parameters); whatever it does not evaluate makes what that writes unknown. So it never guesses: what it says
- * is known is what the hardware holds.
+ * or none. It evaluates what compilers use to count turns, to choose ways and to make differences and addresses (moves, sums,
+ * products, bit logic, compares, kernel parameters, shared memory); whatever it does not evaluate makes what that writes
+ * unknown. So it never guesses: what it says is known is what the hardware holds.
  */
 #ifndef GC_SASS_EVALUATE_H
 #define GC_SASS_EVALUATE_H
@@ -14,11 +14,28 @@ typedef struct gc_value {
     bool known;
 } gc_value;
 
+/* A special register that is known: what the next reads of it give. */
+typedef struct gc_special {
+    uint64_t value; /* of 32-bit registers: below 2^32 */
+    uint16_t number;
+    uint16_t reserved[3];
+} gc_special;
+
+#define GC_SPECIAL_BLOCK 0x25           /* blockIdx.x */
+#define GC_SPECIAL_MULTIPROCESSOR 0x43  /* the SM's number */
+#define GC_SPECIAL_TIMER 0x52           /* nanoseconds: its low half, or, read wide, all of it */
+#define GC_SPECIAL_RANK_IN_CLUSTER 0x88 /* from sm_90 on part of addresses in shared memory */
+#define GC_THREAD_SPECIALS_MAX 8
+#define GC_THREAD_SHARED_WORDS 512
+
 typedef struct gc_thread {
     gc_value registers[256]; /* the last one is RZ; so with the others */
     gc_value uniforms[256];
     gc_value predicates[8];
     gc_value uniform_predicates[8];
+    gc_value *shared; /* the block's shared memory, GC_THREAD_SHARED_WORDS words; NULL: nothing is known of it */
+    gc_special specials[GC_THREAD_SPECIALS_MAX];
+    uint32_t special_count;
     uint32_t index; /* threadIdx.x */
     uint32_t arch;
     bool uniform_fresh[256];   /* written since the last gc_thread_settle_uniforms */
@@ -27,6 +44,8 @@ typedef struct gc_thread {
     uint32_t parameter_bytes;
     uint32_t parameter_base; /* where they lie in constant bank 0 */
     uint32_t uniform_zero;   /* number of URZ on this architecture */
+    bool second_carry; /* a sum of three numbers that carries once tells it in its second predicate, not in its first */
+    bool contended;    /* the next compare-and-swap in shared memory finds that another thread was there first */
 } gc_thread;
 
 /* A thread at the kernel's entry. E_SASS_FORMAT: the code does not tell where its parameters lie. */
@@ -42,6 +61,10 @@ gc_value gc_thread_branches(const gc_thread *thread, const gc_code *code, const 
  * last call is unknown; else the warp is whole and what was written stays.
  */
 void gc_thread_settle_uniforms(gc_thread *thread, bool apart);
+/* Those of them that are marked are unknown. */
+void gc_thread_forget_uniforms(gc_thread *thread, const bool marks[256]);
+/* The special register reads as `value` from now on. */
+void gc_thread_tell(gc_thread *thread, uint16_t special, uint64_t value);
 /* Nothing is known any more. */
 void gc_thread_forget(gc_thread *thread);
 /* What the instruction does to the thread; nothing for control flow. */

@@ -20,15 +20,16 @@ uint64_t gc_sign_extend(uint64_t value, uint32_t width) {
 /* What an instruction does with vector registers, by opcode bits [8:0]. */
 typedef enum shape {
     SHAPE_UNKNOWN,
-    SHAPE_NONE,  /* writes no vector register */
-    SHAPE_WRITE, /* writes Rd; sources not decoded */
-    SHAPE_UNARY, /* Rd = f(b) */
-    SHAPE_TWO,   /* Rd = f(a, b): an operand that is no register stands in the place of b or, alone, of c */
-    SHAPE_ADD,   /* the same, two registers each with .64 */
-    SHAPE_THREE, /* Rd = f(a, b, c) */
-    SHAPE_WIDE,  /* the same, Rd of two registers */
-    SHAPE_LOAD,  /* Rd = [a] */
-    SHAPE_CLOCK  /* Rd = special register, two registers unless .32 */
+    SHAPE_NONE,     /* writes no vector register */
+    SHAPE_WRITE,    /* writes Rd; sources not decoded */
+    SHAPE_WRITE_64, /* the same, two registers */
+    SHAPE_UNARY,    /* Rd = f(b) */
+    SHAPE_TWO,      /* Rd = f(a, b): an operand that is no register stands in the place of b or, alone, of c */
+    SHAPE_ADD,      /* the same, two registers each with .64 */
+    SHAPE_THREE,    /* Rd = f(a, b, c) */
+    SHAPE_WIDE,     /* the same, Rd of two registers */
+    SHAPE_LOAD,     /* Rd = [a] */
+    SHAPE_CLOCK     /* Rd = special register, two registers unless .32 */
 } shape;
 
 static shape shape_of(uint32_t arch, uint16_t low) {
@@ -56,9 +57,11 @@ static shape shape_of(uint32_t arch, uint16_t low) {
     case 0x148:
     case 0x14d:
     case 0x146:
+    case 0x185:
     case 0x186:
     case 0x188:
-        return SHAPE_NONE; /* WARPSYNC, EXIT, YIELD, STG, STS */
+    case 0x18e:
+        return SHAPE_NONE; /* WARPSYNC, EXIT, YIELD, ST, STG, STS, RED */
     case 0x002:
     case 0x108:
         return SHAPE_UNARY; /* MOV, MUFU */
@@ -91,7 +94,12 @@ static shape shape_of(uint32_t arch, uint16_t low) {
     case 0x048:
     case 0x106:
     case 0x119:
-        return SHAPE_WRITE; /* I2FP, VI(ADD)MNMX, I2F, S2R */
+    case 0x006:
+    case 0x100:
+    case 0x109:
+        return SHAPE_WRITE; /* I2FP, VI(ADD)MNMX, I2F, S2R, VOTE, FLO, POPC */
+    case 0x1a8:
+        return SHAPE_WRITE_64; /* ATOMG: of one register or two */
     case 0x031:
         return SHAPE_WRITE; /* HFMA2 */
     case 0x035:
@@ -165,12 +173,26 @@ static void decode_two(uint32_t arch, gc_word word, gc_instruction *in) {
     in->zero_b = in->zero_b || in->source_b == GC_REGISTER_ZERO;
 }
 
-static void decode_load(gc_word word, gc_instruction *in) {
+/*
+ * Bits [91:76] of `ld.global` as compilers give it, and bit 72, a 64-bit address. ld.global.ca and stronger loads, other scopes,
+ * eviction priorities, and addresses with a uniform part differ in some of them.
+ */
+#define GC_PLAIN_LDG_BEFORE_80 0x01ee
+#define GC_PLAIN_LDG 0xc1e1
+
+static bool is_plain(uint32_t arch, gc_word word) {
+    return gc_bits(word, 72, 72) && gc_bits(word, 91, 76) == (arch < 80 ? GC_PLAIN_LDG_BEFORE_80 : GC_PLAIN_LDG);
+}
+
+static void decode_load(uint32_t arch, gc_word word, gc_instruction *in) {
     static const uint8_t BYTES[8] = {1, 1, 2, 2, 4, 8, 16, 0};
     in->source_a = byte_at(word, 24);
     in->access_bytes = BYTES[gc_bits(word, 75, 73)];
     if (in->destination_count && in->access_bytes > 4) in->destination_count = (uint8_t)(in->access_bytes / 4);
     in->writes_known = in->access_bytes != 0;
+    if ((in->opcode & 0x1ff) != 0x181) return; /* LDG */
+    in->offset = (int32_t)gc_sign_extend(gc_bits(word, 63, 40), 24);
+    in->plain = is_plain(arch, word);
 }
 
 static void write_registers(gc_word word, uint8_t count, gc_instruction *in) {
@@ -188,6 +210,12 @@ void gc_decode_operands(uint32_t arch, gc_word word, gc_instruction *in) {
     switch (found) {
     case SHAPE_UNARY:
         if (GC_FORM(in->opcode) == 1) in->source_b = byte_at(word, 32);
+        /* MOV.64: the immediate form has no other sign of it. */
+        if (arch >= 120 && (in->opcode & 0x1ff) == 0x002 && (GC_FORM(in->opcode) == 2 || gc_bits(word, 80, 80)))
+            write_registers(word, 2, in);
+        break;
+    case SHAPE_WRITE_64:
+        write_registers(word, 2, in);
         break;
     case SHAPE_ADD:
         write_registers(word, gc_bits(word, 73, 73) ? 2 : 1, in); /* fall through */
@@ -201,7 +229,7 @@ void gc_decode_operands(uint32_t arch, gc_word word, gc_instruction *in) {
         decode_b_and_c(arch, word, in);
         break;
     case SHAPE_LOAD:
-        decode_load(word, in);
+        decode_load(arch, word, in);
         break;
     case SHAPE_CLOCK:
         write_registers(word, gc_bits(word, 80, 80) ? 2 : 1, in);

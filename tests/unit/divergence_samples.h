@@ -44,6 +44,18 @@ typedef struct sweep_arguments {
     uint8_t lanes[32];
 } sweep_arguments;
 #define TURNS 5
+
+/* Of arguments that begin with a kernel's header, as src/kernels/prelude.cu has it. */
+static inline gc_sample_claim sample_claim(uint32_t form, uint32_t threads) {
+    return (gc_sample_claim){.form = form,
+                             .samples_offset = offsetof(sweep_arguments, samples),
+                             .slot_offset = offsetof(sweep_arguments, slot),
+                             .sink_offset = offsetof(sweep_arguments, sink),
+                             .bytes = 16,
+                             .nanoseconds_offset = 8,
+                             .threads = threads};
+}
+
 static const sweep_arguments ARGUMENTS = {.iterations = TURNS};
 
 static inline gc_divergence_claim sweep_claim(int kind, uint32_t body) {
@@ -56,7 +68,10 @@ static inline gc_divergence_claim sweep_claim(int kind, uint32_t body) {
                                  .arguments = &ARGUMENTS,
                                  .argument_bytes = sizeof ARGUMENTS,
                                  .turns_offset = offsetof(sweep_arguments, iterations),
-                                 .lanes_offset = offsetof(sweep_arguments, lanes)};
+                                 .lanes_offset = offsetof(sweep_arguments, lanes),
+                                 .sample = sample_claim(GC_SAMPLE_THREAD, 32),
+                                 .mark_shift = kind == 2 ? 8 : 16,
+                                 .mark_bits = 8};
 }
 
 /* A kernel whose words can be overwritten: instruction i of the flow is 16 bytes at code + 16 * i. */

@@ -377,7 +377,7 @@ static const mutation MUTATIONS[] = {
     {"back edge negated", spoil_back_edge, "turns 1 times, not 5"},
     {"back edge by what is not set", spoil_back_guard, "is not known"},
     {"back edge by two predicates", spoil_back_second, "is not known"},
-    {"constant dispatch", spoil_decider, "takes the loop of another one"},
+    {"constant dispatch", spoil_decider, "takes the loop"},
     {"dispatch by lane", spoil_map, "takes another loop from another lane"},
     {"operand not waited for", spoil_wait, "does not wait for the one before"},
     {"half a clock", spoil_clock_half, "not of the 64-bit clock"},

@@ -51,7 +51,10 @@ static gc_divergence_claim tree_claim(void) {
                                  .turns_offset = offsetof(shapes_arguments, turns),
                                  .turns_stride = sizeof arguments.turns[0],
                                  .lanes_offset = offsetof(shapes_arguments, lanes),
-                                 .zeros_offset = offsetof(shapes_arguments, zeros)};
+                                 .zeros_offset = offsetof(shapes_arguments, zeros),
+                                 .sample = sample_claim(GC_SAMPLE_THREAD, 32),
+                                 .mark_shift = 16,
+                                 .mark_bits = 8};
 }
 
 static void test_every_architecture(void **state) {
@@ -260,8 +263,8 @@ static const struct {
     {"an inner node's turns borrowed", spoil_borrowed_turns, "turns"},
     {"the root's decision constant", spoil_root_decision, "takes the loop of another one"},
     {"a deep decision constant", spoil_deep_decision, "takes the loop of another one"},
-    {"children in each other's place", spoil_children, "turns"},
-    {"children under the wrong parent", spoil_parents, "turns"},
+    {"children in each other's place", spoil_children, "takes the loop that is made for node"},
+    {"children under the wrong parent", spoil_parents, "takes the loop that is made for node"},
     {"a decision that is none", spoil_no_split, "not"},
     {"a result not awaited", spoil_await, "ends before its result is there"},
 };

@@ -1,69 +1,13 @@
 /* The comparison's kernels are proved on every architecture, spoiled ones are not, and short arms are read as they are. */
-#include "divergence_samples.h"
+#include "comparison_samples.h"
 
 #include <proof/choice.h>
-
-#define COMPARE "gpuchar_predication_compare"
-enum { BRANCH = 1, PREDICATED = 2 };
-
-/* The arguments of the library's kernel, as src/kernels has them. */
-typedef struct compare_arguments {
-    uint64_t samples, sink;
-    uint32_t slot, iterations;
-    uint32_t operand, start;
-    uint8_t lanes[32];
-} compare_arguments;
-static const compare_arguments COMPARED = {.iterations = TURNS};
-
-/* The chain of the paths stands before the comparison; kernels of short arms do not use it. */
-static char *kernel_source(const char *defines, const char *name) {
-    char *prelude = read_kernel_text("prelude.cu"), *paths = read_kernel_text("paths.cu");
-    char *kernel = read_kernel_text(name);
-    const bool whole = prelude && paths && kernel;
-    const size_t size = whole ? strlen(defines) + strlen(prelude) + strlen(paths) + strlen(kernel) + 1 : 0;
-    char *text = size ? malloc(size) : NULL;
-    if (text) snprintf(text, size, "%s%s%s%s", defines, prelude, paths, kernel);
-    free(prelude);
-    free(paths);
-    free(kernel);
-    return text;
-}
-
-static test_cubin compile_kernel(const char *defines, const char *name, int arch) {
-    char *source = kernel_source(defines, name);
-    assert_non_null(source);
-    test_cubin made = nvrtc_compile(&NVRTC, source, arch);
-    free(source);
-    assert_non_null(made.bytes);
-    return made;
-}
-
-static test_cubin compile_form(int form, int body, int arch) {
-    char defines[80];
-    snprintf(defines, sizeof defines, "#define GPUCHAR_FORM %d\n#define GPUCHAR_BODY %d\n", form, body);
-    return compile_kernel(defines, "predication_compare.cu", arch);
-}
-
-static gc_divergence_claim claim_of(int form, uint32_t body) {
-    const bool predicated = form == PREDICATED;
-    return (gc_divergence_claim){.kernel = COMPARE,
-                                 .mnemonics = &CHAINED[0],
-                                 .mnemonic_count = 1,
-                                 .paths = predicated ? 1 : 2,
-                                 .body = predicated ? 2 * body : body,
-                                 .chains = predicated ? 2 : 1,
-                                 .uniform = predicated,
-                                 .arguments = &COMPARED,
-                                 .argument_bytes = sizeof COMPARED,
-                                 .turns_offset = offsetof(compare_arguments, iterations),
-                                 .lanes_offset = offsetof(compare_arguments, lanes)};
-}
 
 /* ---- proved ---- */
 
 static void check_form(int form, int body, int arch) {
     test_cubin made = compile_form(form, body, arch);
-    const gc_divergence_claim claim = claim_of(form, (uint32_t)body);
+    const gc_divergence_claim claim = comparison_claim(form, (uint32_t)body);
     const gc_divergence_proof proof = prove(&made, &claim);
     free(made.bytes);
     if (proof.status) fail_msg("sm_%d, form %d, body %d: %s", arch, form, body, proof.reason);
@@ -140,17 +84,17 @@ static void test_wrong_claims(void **state) {
     if (!HAVE_NVRTC) skip();
     const int arch = NVRTC.archs[NVRTC.arch_count - 1];
     test_cubin branch = compile_form(BRANCH, BODY, arch), predicated = compile_form(PREDICATED, BODY, arch);
-    gc_divergence_claim claim = claim_of(PREDICATED, BODY);
+    gc_divergence_claim claim = comparison_claim(PREDICATED, BODY);
     gc_divergence_proof proof = prove(&branch, &claim);
     expect_reason(&proof, arch, "path 0 holds 64 FFMA, not 128");
-    claim = claim_of(BRANCH, BODY);
+    claim = comparison_claim(BRANCH, BODY);
     claim.uniform = 1;
     proof = prove(&branch, &claim);
     expect_reason(&proof, arch, "1 dispatch decisions, not 0");
-    claim = claim_of(BRANCH, BODY);
+    claim = comparison_claim(BRANCH, BODY);
     proof = prove(&predicated, &claim);
     expect_reason(&proof, arch, "path 0 holds 128 FFMA, not 64");
-    claim = claim_of(PREDICATED, BODY);
+    claim = comparison_claim(PREDICATED, BODY);
     claim.chains = 1;
     proof = prove(&predicated, &claim);
     expect_reason(&proof, arch, "the chain of path 0 is broken");
@@ -294,7 +238,7 @@ static const struct {
 
 static void check_mutations(int form, int arch) {
     test_cubin made = compile_form(form, BODY, arch);
-    const gc_divergence_claim claim = claim_of(form, BODY);
+    const gc_divergence_claim claim = comparison_claim(form, BODY);
     for (size_t m = 0; m < sizeof MUTATIONS / sizeof MUTATIONS[0]; m++) {
         patient open;
         if (!(MUTATIONS[m].forms & 1 << form)) continue;
