@@ -217,6 +217,15 @@ static bool check_end(gc_region *region, uint32_t path, const chains *all, gc_di
     return true;
 }
 
+/* Loads and MUFU wait by their scoreboards; what is stalled beside that is small. */
+static bool check_stalls(const gc_divergence_claim *claim, const chains *all, uint32_t path, uint32_t stall,
+                         gc_divergence_proof *proof) {
+    const uint32_t links = claim->body / all->count;
+    return all->live[0].variable || stall <= links * GC_PROOF_STALL_MAX + GC_PROOF_LOOP_STALL_MAX ||
+           gc_refuse(proof, "path %u stalls for %u cycles a turn, more than %u links one after the other need", path,
+                     stall, links);
+}
+
 typedef struct content {
     uint32_t intended, markers, scaffold, stall;
 } content;
@@ -287,6 +296,6 @@ bool gc_check_loop(gc_region *region, const gc_divergence_claim *claim, uint32_t
         return gc_refuse(proof, "path %u holds too much scaffold: %u instructions and %u markers", path, sum.scaffold,
                          sum.markers);
     chains all;
-    return check_chains(flow, block, claim, path, &all, proof) && check_end(region, path, &all, proof) &&
-           check_marks(region, claim, path, proof);
+    return check_chains(flow, block, claim, path, &all, proof) && check_stalls(claim, &all, path, sum.stall, proof) &&
+           check_end(region, path, &all, proof) && check_marks(region, claim, path, proof);
 }

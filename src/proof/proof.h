@@ -65,6 +65,9 @@ typedef struct gc_divergence_claim {
 #define GC_PROOF_LOOP_SCAFFOLD_MAX 8
 /* No architecture from sm_70 on has a result of FFMA or IMAD, or of an addition, in fewer cycles. */
 #define GC_PROOF_STALL_MIN 4
+/* What a turn may stall for each link of a chain, all chains side by side, and for loop control beside that. */
+#define GC_PROOF_STALL_MAX 5
+#define GC_PROOF_LOOP_STALL_MAX 48
 /* Instructions between the clock reads outside of loops: of one path, and how far two paths may be apart. */
 #define GC_PROOF_OUTSIDE_MAX 48 /* and 16 for each level */
 #define GC_PROOF_OUTSIDE_SPREAD 8
@@ -104,7 +107,8 @@ typedef struct gc_divergence_proof {
  *   FADD or FMUL per loop may be a link of the chain (not counted). Each link waits for the one before: by stall counts of at
  *   least GC_PROOF_STALL_MIN together, or, after a load or MUFU, by the scoreboard that the one before sets;
  * - beside them in each loop only counter, compare, branches, moves and NOP, at most GC_PROOF_LOOP_SCAFFOLD_MAX without the NOPs;
- * - the same number of instructions and the same stall sum in all loops;
+ * - the same number of instructions and the same stall sum in all loops; and no longer one than the links of one chain take: chains
+ *   run side by side, and no link waits for what is there already;
  * - behind each loop, on its path's own code, an instruction that needs the chain's result: a path ends when that is there;
  * - with arguments, following a thread of every path through the machine code: it takes the loops of its path and no other,
  *   the same ones from another lane, and turns as often as told. All arguments but turns, lanes, zeros and where a sample goes are unknown to it. On its

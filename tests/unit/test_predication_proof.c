@@ -146,6 +146,38 @@ static uint32_t other_chain(const patient *open, uint32_t link) {
     return open->flow.instructions[other].destination;
 }
 
+static void set_stall(patient *open, uint32_t at, uint32_t cycles) {
+    set_bits(open, at, 108, 105, cycles);
+}
+
+/* The links of one chain, then those of the other: each still reads what the one before it wrote. */
+static void spoil_side_by_side(patient *open) {
+    const gc_block *block = &open->flow.blocks[loop_block(open, 0)];
+    uint8_t words[2][2 * BODY][16];
+    uint32_t places[2 * BODY], counts[2] = {0}, count = 0;
+    uint16_t last = UINT16_MAX; /* what the first chain wrote */
+    for (uint32_t i = block->first; i < block->first + block->count; i++) {
+        const gc_instruction *in = &open->flow.instructions[i];
+        if (strcmp(in->mnemonic, CHAINED[0]) != 0) continue;
+        const int chain = count == 0 || in->source_a == last || in->source_b == last ? 0 : 1;
+        if (chain == 0) last = in->destination;
+        memcpy(words[chain][counts[chain]++], open->code + (size_t)i * 16, 16);
+        places[count++] = i;
+    }
+    assert_true(counts[0] == BODY && counts[1] == BODY);
+    for (uint32_t i = 0; i < count; i++) {
+        memcpy(open->code + (size_t)places[i] * 16, words[i / BODY][i % BODY], 16);
+        set_stall(open, places[i], 4);
+    }
+}
+
+/* Every link waits longer than its operand takes. */
+static void spoil_stalls(patient *open) {
+    const gc_flow *flow = &open->flow;
+    for (uint32_t i = open->first_clock; i < open->second_clock; i++)
+        if (strcmp(flow->instructions[i].mnemonic, CHAINED[0]) == 0) set_stall(open, i, 15);
+}
+
 /* A link of one chain goes on with the other one. */
 static void spoil_crossed(patient *open) {
     const uint32_t link = link_at(open, 0, 30);
@@ -231,6 +263,8 @@ static const struct {
     {"no decision", 1 << BRANCH, spoil_decision, "loops between the clock reads, not 2"},
     {"uniform decision", 1 << BRANCH, spoil_uniform, "is a uniform branch"},
     {"three clocks", BOTH, spoil_second_clock, "3 clock reads, not 2"},
+    {"one after the other", 1 << PREDICATED, spoil_side_by_side, "links one after the other need"},
+    {"long stalls", BOTH, spoil_stalls, "links one after the other need"},
     {"work outside", BOTH, spoil_outside, "outside the paths' loops"},
     {"turns once", BOTH, spoil_turns, "turns 1 times, not 5"},
 #undef BOTH
