@@ -1,16 +1,19 @@
 #include <proof/stored.h>
 #include <string.h>
 
-/* The two reads of a clock, and of the timer around it: differences with and without a borrow, and around the end of 64 bits. */
+/*
+ * The two reads of a clock, and of the timer around it: differences with and without a borrow, in all four combinations, with
+ * a lower half of 0, and around the end of 64 bits.
+ */
 typedef struct moment {
     uint64_t clock[2], timer[2];
 } moment;
 
 static const moment MOMENTS[GC_MOMENTS] = {
     {{0x00000001fffffff0, 0x0000000300000010}, {0x17a1b2c3d4e5f607, 0x17a1b2c4000000f1}},
-    {{0x0123456789abcdef, 0x0fedcba9f8765432}, {0x17a1b2c300000000, 0x17a1b2c3f0000001}},
-    {{0x7fffffff00000000, 0x8000000000000000}, {0x0000000100000000, 0x00000001ffffffff}},
-    {{0xfffffffffffff005, 0x0000000000000823}, {0x2222222277777777, 0x3333333311111111}},
+    {{0x0123456789abcdef, 0x0fedcba9f8765432}, {0x17a1b2c3f0000001, 0x17a1b2c500000000}},
+    {{0x7fffffff00000000, 0x8000000000000000}, {0x0000010000000000, 0x0000010fffffffff}},
+    {{0xffffff0ffffff005, 0x0000019000000823}, {0x2222222211111111, 0x3333333377777777}},
 };
 
 #define GC_SPAN_BYTES 24
@@ -74,7 +77,7 @@ void gc_stored_begin(gc_stored *stored, gc_thread *thread, gc_visit visit) {
     stored->visit = visit;
     stored->clocks = stored->timers = stored->barriers = stored->swaps = stored->spanned = 0;
     stored->written = 0;
-    thread->second_carry = visit.second_carry;
+    thread->second_carry = visit.far;
     gc_thread_tell(thread, GC_SPECIAL_BLOCK, visit.block);
     gc_thread_tell(thread, GC_SPECIAL_MULTIPROCESSOR, GC_MULTIPROCESSOR);
     gc_thread_tell(thread, GC_SPECIAL_RANK_IN_CLUSTER, 0); /* no cluster is launched */
@@ -99,29 +102,6 @@ static void put_word(gc_stored *stored, uint32_t word, uint64_t value) {
     stored->shared[2 * word + 1] = (gc_value){(uint32_t)(value >> 32), true};
 }
 
-/* What the others had raised a word to when this thread comes to raise it: below or above all MOMENTS. */
-static uint64_t raised_by_others(const gc_stored *stored, uint32_t word) {
-    return stored->visit.scenario == GC_SCENARIO_OVERTAKEN ? UINT64_MAX - word : 1 + word;
-}
-
-static uint64_t mixed(const gc_stored *stored, uint32_t word) {
-    const uint64_t number = (word + 1) * UINT64_C(0x9e3779b97f4a7c15);
-    return stored->visit.moment % 2 ? ~number : number;
-}
-
-/*
- * What all threads have raised a word to in the end: nothing that this thread can know. Differences borrow in one half of the
- * moments and not in the other; in one of them their lower half is 0, where sums made in several steps carry last.
- */
-static uint64_t raised_by_all(const gc_stored *stored, uint32_t word) {
-    const uint32_t *words = stored->words;
-    const bool level = stored->visit.moment == 2 && stored->words_found;
-    if (level && word == words[GC_WORD_END]) return ~mixed(stored, words[GC_WORD_START]) + (UINT64_C(5) << 32);
-    if (level && word == words[GC_WORD_TIMER_END])
-        return ~mixed(stored, words[GC_WORD_TIMER_START]) + (UINT64_C(7) << 32);
-    return mixed(stored, word);
-}
-
 static uint64_t time_of(const gc_stored *stored, uint32_t which) {
     const moment *at = &MOMENTS[stored->visit.moment];
     switch (which) {
@@ -134,6 +114,39 @@ static uint64_t time_of(const gc_stored *stored, uint32_t which) {
     default:
         return at->timer[1];
     }
+}
+
+/*
+ * What the others had raised a word to when this thread comes to raise it: below or above this thread's own time, by a
+ * little or in the upper half, so that a compare of something else comes to another result; below all MOMENTS where it is not yet known which word it is.
+ */
+static uint64_t raised_by_others(const gc_stored *stored, uint32_t word) {
+    const bool overtaken = stored->visit.scenario == GC_SCENARIO_OVERTAKEN;
+    const uint64_t near = stored->visit.moment % 2 ? 5 : 0x80000001,
+                   distance = stored->visit.far ? UINT64_C(1) << 32 : near;
+    for (uint32_t which = 0; which < GC_WORDS && stored->words_found; which++)
+        if (stored->words[which] == word) return time_of(stored, which) + (overtaken ? distance : 0 - distance);
+    return 1 + word;
+}
+
+static uint64_t mixed(const gc_stored *stored, uint32_t word) {
+    const uint64_t number = (word + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    const bool timer = word == stored->words[GC_WORD_TIMER_START] || word == stored->words[GC_WORD_TIMER_END];
+    return stored->visit.moment >> timer & 1 ? ~number : number;
+}
+
+/*
+ * What all threads have raised a word to in the end: nothing that this thread can know. Inverted, two
+ * numbers' difference borrows where it did not before, which the clock's and the timer's do at different moments; in one
+ * moment the lower half of both is 0, where sums made in several steps carry last.
+ */
+static uint64_t raised_by_all(const gc_stored *stored, uint32_t word) {
+    const uint32_t *words = stored->words;
+    const bool level = stored->visit.moment == 2 && stored->words_found;
+    if (level && word == words[GC_WORD_END]) return ~mixed(stored, words[GC_WORD_START]) + (UINT64_C(5) << 32);
+    if (level && word == words[GC_WORD_TIMER_END])
+        return ~mixed(stored, words[GC_WORD_TIMER_START]) + (UINT64_C(7) << 32);
+    return mixed(stored, word);
 }
 
 static bool refuse_words(const gc_stored *stored, const char *what) {
@@ -277,7 +290,7 @@ static bool is_number(const gc_access *access, uint64_t number) {
 /* A span takes the two clock reads of each warp, as the larger of what is there and them, and counts blocks. */
 static bool take_span(gc_stored *stored, const gc_instruction *in, const gc_access *access, bool certain) {
     const uint64_t offset = access->address.bits - span_address(stored);
-    const uint32_t word = 1u << offset / 8;
+    const uint32_t word = offset < GC_SPAN_BYTES ? 1u << offset / 8 : 0;
     const bool first = (offset == 0 && is_number(access, time_of(stored, GC_WORD_START))),
                second = (offset == 8 && is_number(access, time_of(stored, GC_WORD_END)));
     /* Some compilers let one lane add for all that are there, which is not followed. */
@@ -349,6 +362,9 @@ bool gc_stored_end(const gc_stored *stored) {
     const uint64_t cycles = UINT64_C(0xff) << claim->cycles_offset, nanoseconds = UINT64_C(0xff)
                                                                                   << claim->nanoseconds_offset;
     const uint32_t times = GC_SPAN_START | GC_SPAN_END;
+    if (stored->clocks != 2 || stored->timers != 2)
+        return gc_refuse(stored->proof, "thread %u reads the clock %u times and the timer %u times, not twice",
+                         visit->thread, stored->clocks, stored->timers);
     if (visit->thread == 0 && visit->block == 0 && (stored->written & cycles) != cycles)
         return gc_refuse(stored->proof, "thread 0 does not store its cycles into the sample");
     if (visit->thread == 0 && visit->block == 0 && (stored->written & nanoseconds) != nanoseconds)

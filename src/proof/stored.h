@@ -10,7 +10,7 @@ typedef struct gc_visit {
     uint32_t path, thread, block;
     uint32_t moment;   /* which clock values, below GC_MOMENTS */
     uint32_t scenario; /* GC_SCENARIO_..., of the others that raise the words in shared memory */
-    bool second_carry; /* as in gc_thread */
+    bool far;          /* the others' times differ in the upper half; and sums carry as gc_thread.second_carry says */
 } gc_visit;
 
 #define GC_MOMENTS 4

@@ -276,7 +276,7 @@ static bool walk_first(walker *w) {
             if (!walk(w, (gc_visit){.path = moment % w->claim->paths,
                                     .moment = moment % GC_MOMENTS,
                                     .scenario = scenario,
-                                    .second_carry = moment >= GC_MOMENTS}))
+                                    .far = moment >= GC_MOMENTS}))
                 return false;
     return w->claim->sample.form != GC_SAMPLE_SPANS || walk(w, (gc_visit){.block = 1});
 }

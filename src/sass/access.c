@@ -49,6 +49,12 @@ static bool is_followed(const gc_thread *thread, const form *found, gc_word word
     return !found->uniform_base || gc_field(word, 31, 24) == GC_REGISTER_ZERO;
 }
 
+/* The i-th of the registers that are stored from `first` on; RZ stands for as many zeros as needed. */
+static gc_value stored_word(const gc_thread *thread, uint32_t first, uint32_t i) {
+    if (first == GC_REGISTER_ZERO) return gc_known(0);
+    return first + i < GC_REGISTER_ZERO ? thread->registers[first + i] : gc_unknown();
+}
+
 gc_access gc_thread_access(const gc_thread *thread, const gc_code *code, const gc_instruction *in) {
     gc_access access = {.kind = GC_ACCESS_NONE};
     const uint16_t low = in->opcode & 0x1ff;
@@ -63,8 +69,7 @@ gc_access gc_thread_access(const gc_thread *thread, const gc_code *code, const g
                                          : gc_pair(thread, false, gc_field(word, 31, 24));
     access.address.bits += gc_sign_extend(gc_bits(word, 63, 40), 24);
     const uint32_t data = gc_field(word, 39, 32);
-    for (uint32_t i = 0; i < access.bytes / 4; i++)
-        access.values[i] = gc_register(thread, false, data == GC_REGISTER_ZERO ? data : data + i);
+    for (uint32_t i = 0; i < access.bytes / 4; i++) access.values[i] = stored_word(thread, data, i);
     return access;
 }
 
