@@ -18,7 +18,8 @@ typedef struct add_arguments {
 
 enum { MEMORY_MAX = 1 << 30 };
 
-static const char *const kernels[] = {"add", "endless", "fault", "hang", "crash", "quit"};
+static const char *const kernels[] = {"add",  "endless", "fault",   "hang",     "crash",
+                                      "quit", "deaf",    "stopped", "worn out", "refused"};
 static const char *running = "";
 static bool faulted;
 
@@ -87,10 +88,20 @@ static CUresult kernel_EventRecord(CUevent event, CUstream stream) {
     (void)stream;
     return faulted ? CUDA_ERROR_ILLEGAL_ADDRESS : CUDA_SUCCESS;
 }
-static CUresult kernel_EventSynchronize(CUevent event) {
+static CUresult kernel_EventQuery(CUevent event) {
     (void)event;
-    while (strcmp(running, "endless") == 0) {
+    if (strcmp(running, "endless") == 0) {
+        return CUDA_ERROR_NOT_READY;
+    }
+    while (strcmp(running, "deaf") == 0) {
         pause();
+    }
+    if (strcmp(running, "stopped") == 0) {
+        running = ""; /* continued, it had ended meanwhile */
+        raise(SIGSTOP);
+    }
+    if (strcmp(running, "worn out") == 0) {
+        return CUDA_ERROR_ECC_UNCORRECTABLE;
     }
     faulted = faulted || strcmp(running, "fault") == 0;
     return faulted ? CUDA_ERROR_ILLEGAL_ADDRESS : CUDA_SUCCESS;
@@ -111,6 +122,8 @@ static CUresult kernel_LaunchKernel(CUfunction function, unsigned grid_x, unsign
         for (;;) {
             pause();
         }
+    } else if (strcmp(running, "refused") == 0) {
+        return CUDA_ERROR_ILLEGAL_ADDRESS; /* a context that was broken before this launch: not its own doing */
     } else if (strcmp(running, "crash") == 0) {
         raise(SIGKILL);
     } else if (strcmp(running, "quit") == 0) {
@@ -143,10 +156,10 @@ __attribute__((visibility("default"))) CUresult cuGetProcAddress_v2(const char *
     const struct {
         const char *name;
         void *address;
-    } own[] = {OWN(ModuleLoadData),   OWN(ModuleUnload),     OWN(ModuleGetFunction), OWN(FuncSetAttribute),
-               OWN(MemAlloc),         OWN(MemFree),          OWN(MemcpyHtoDAsync),   OWN(MemcpyDtoHAsync),
-               OWN(MemsetD8Async),    OWN(EventCreate),      OWN(EventDestroy),      OWN(EventRecord),
-               OWN(EventSynchronize), OWN(EventElapsedTime), OWN(LaunchKernel)};
+    } own[] = {OWN(ModuleLoadData), OWN(ModuleUnload),     OWN(ModuleGetFunction), OWN(FuncSetAttribute),
+               OWN(MemAlloc),       OWN(MemFree),          OWN(MemcpyHtoDAsync),   OWN(MemcpyDtoHAsync),
+               OWN(MemsetD8Async),  OWN(EventCreate),      OWN(EventDestroy),      OWN(EventRecord),
+               OWN(EventQuery),     OWN(EventElapsedTime), OWN(LaunchKernel)};
 #undef OWN
     for (size_t i = 0; i < sizeof own / sizeof own[0] && result == CUDA_SUCCESS; i++) {
         if (strcmp(symbol, own[i].name) == 0) {
