@@ -133,7 +133,11 @@ GPUCHAR_API void gpuchar_forward_progress_result_free(gpuchar_forward_progress_r
  * two lanes had together, or a kernel that broke its context. GPUCHAR_CAVEAT: one of these, not proved, throttled or
  * compile-only.
  *
- * Proved is what the kernels do, by following each lane through the machine code: PLACEHOLDER
+ * Proved is what the lanes do, each followed through the machine code with others who answer at once, later or never: what
+ * they ask, where, and that they give up at spin_limit; each store, fence and swap of the probe in its order, and no other
+ * one; the clocks around it. The producer's turns are followed to their end up to 1000, of more turns the beginning; that
+ * a launch took so many is only bounded by its cycles. Not proved: the order in which the hardware runs the lanes, which is
+ * what is measured, the scheduling that the assembler wrote into the instructions, and YIELD, which is counted.
  *
  * Errors: those of gpuchar_divergence_sweep (the driver of the worker's process included, with its native code),
  * E_NO_WORKER, E_WORKER, E_WORKER_VERSION, E_TIMEOUT (the worker gives no sign of life, or loading takes minutes),

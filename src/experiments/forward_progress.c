@@ -28,6 +28,22 @@ typedef struct progress_args {
     uint32_t reserved;
 } progress_args;
 
+static const gc_spin_layout layout = {
+    .argument_bytes = sizeof(progress_args),
+    .samples_argument = offsetof(progress_args, header.samples),
+    .sink_argument = offsetof(progress_args, header.sink),
+    .slot_argument = offsetof(progress_args, header.slot),
+    .turns_argument = offsetof(progress_args, header.iterations),
+    .state_argument = offsetof(progress_args, state),
+    .limit_argument = offsetof(progress_args, spin_limit),
+    .lock = offsetof(gc_progress_state, lock),
+    .counter = offsetof(gc_progress_state, counter),
+    .flag = offsetof(gc_progress_state, flag),
+    .answer = offsetof(gc_progress_state, answer),
+    .turn = offsetof(gc_progress_state, turn),
+    .spins = offsetof(gc_progress_state, spins),
+};
+
 /* What the hardware wrote that no launch can write; as in timing.c. */
 static const char impossible_hint[] = "a debugger or profiler may change the kernels, or the GPU's memory fails "
                                       "(dmesg, \"NVRM: Xid\"); repeat without it";
@@ -121,13 +137,12 @@ static gpuchar_progress_code *code_of(progress *p, int probe) {
 }
 
 static gpuchar_status prove_bytes(progress *p, int probe, const void *bytes, size_t size, gpuchar_progress_code *code) {
-    static const gc_spin_claim claims[PROBES] = {{KERNEL, "ATOMG", GC_SPIN_ANYWHERE},
-                                                 {KERNEL, "LDG", GC_SPIN_ONE_SIDE},
-                                                 {KERNEL, "LDG", GC_SPIN_BOTH_SIDES},
-                                                 {KERNEL, "LDG", GC_SPIN_BOTH_SIDES}};
+    static const uint32_t acts[PROBES] = {GC_SPIN_TAKES_LOCK, GC_SPIN_PRODUCES, GC_SPIN_WAITS_FOR_PEER,
+                                          GC_SPIN_WAITS_FOR_PEER};
+    const gc_spin_claim claim = {KERNEL, acts[probe], &layout};
     gc_spin_proof *proof = &p->proofs[probe];
     gc_error_box *before = gc_error_take();
-    gpuchar_status status = gc_prove_spin(bytes, size, &claims[probe], proof);
+    gpuchar_status status = gc_prove_spin(bytes, size, &claim, proof);
     if (status == GPUCHAR_E_OUT_OF_MEMORY) {
         gc_error_put(before, GPUCHAR_OK); /* gives the older detail up */
         return status;
@@ -206,7 +221,7 @@ static gpuchar_status launch(progress *p, const probe *what) {
     /* No spin is as short as a turn: with as many of them no consumer gives up before its producer is done. */
     const uint32_t enough = what->turns > p->options->spin_limit ? what->turns : p->options->spin_limit;
     const progress_args arguments = {.header = {.iterations = what->turns}, .spin_limit = enough};
-    gc_progress_launch made = {.kind = what->kind, .spin_limit = enough};
+    gc_progress_launch made = {.kind = what->kind, .spin_limit = enough, .turns = what->turns};
     gc_progress_state *state = &made.state;
     gc_sample sample = {0};
     const gc_worker_buffer buffers[] = {

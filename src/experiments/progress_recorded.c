@@ -95,7 +95,8 @@ static const char *find_wrong_run(const gpuchar_forward_progress_result *recorde
         const uint32_t limit = turns > recorded->spin_limit ? turns : recorded->spin_limit;
         if (!is_run(&producer->run, recorded, limit)) return "producers[].run";
         if (launched != (producer->run.end != GPUCHAR_PROGRESS_NOT_RUN)) return "producers[].run";
-        if (has_ended(&producer->run) && producer->run.lanes_done == 0) return "producers[].run";
+        if (has_ended(&producer->run) && (producer->run.lanes_done == 0 || producer->run.cycles < turns))
+            return "producers[].run";
     }
     for (size_t i = 0; i < PEERS; ++i) {
         const gpuchar_progress_run *run = &recorded->peers[i].run;

@@ -62,6 +62,8 @@ static const char *impossible_spins(const gc_progress_launch *launch) {
 const char *gc_progress_impossible(const gc_progress_launch *launch) {
     if (launch->cycles == 0 || launch->cycles > UINT64_C(1) << 48)
         return "it took no number of cycles that a kernel takes";
+    /* Each turn is a multiplication of what the turn before made: more than one cycle on every chip. */
+    if (launch->kind == GC_PROGRESS_PRODUCER && launch->cycles < launch->turns) return "so many turns take more cycles";
     const char *wrong = launch->kind == GC_PROGRESS_LOCK ? impossible_lock(&launch->state) : impossible_wait(launch);
     return wrong ? wrong : impossible_spins(launch);
 }

@@ -25,6 +25,7 @@ typedef struct gc_progress_launch {
     uint64_t cycles, elapsed_ns;
     gc_progress_kind kind;
     uint32_t spin_limit; /* of this launch */
+    uint32_t turns;      /* of the producer */
 } gc_progress_launch;
 
 /* NULL, or what no launch of this kernel can leave, whatever the order in which its lanes run. */

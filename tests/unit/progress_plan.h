@@ -114,7 +114,7 @@ static void plan_launch(const plan_arguments *arguments) {
     gc_progress_state *state = (gc_progress_state *)(uintptr_t)arguments->state;
     gc_sample *sample = (gc_sample *)(uintptr_t)arguments->samples;
     const int probe = plan_probe();
-    sample->cycles = 1000 + plan_number;
+    sample->cycles = 1000 + plan_number + (probe == 1 ? arguments->iterations : 0);
     if (probe == 0)
         plan_lock(state, arguments->spin_limit);
     else

@@ -161,7 +161,7 @@ static void check_ended(const gpuchar_progress_run *made, uint32_t spins_min, ui
     assert_int_equal(made->lanes_done, 32);
     assert_int_equal(made->spins_min, spins_min);
     assert_int_equal(made->spins_max, spins_max);
-    assert_int_equal(made->cycles, 1000 + launch + LAUNCHES - 1); /* the last one */
+    assert_int_equal(made->cycles, 1000 + launch + LAUNCHES - 1); /* the last one; a turn of the producer is one more */
     assert_int_equal(made->elapsed_ns, 1500000);
 }
 
@@ -180,7 +180,7 @@ static void check_all_well(const progress_result *result) {
     check_ended(&result->lock, 1, 32, LOCK);
     assert_int_equal(result->producer_count, 1);
     assert_int_equal(result->producers[0].turns, 1000);
-    check_ended(&result->producers[0].run, 2, 2, PRODUCER);
+    check_ended(&result->producers[0].run, 2, 2, PRODUCER + 1000);
     check_ended(&result->peers[0].run, 2, 2, PEER);
     check_ended(&result->peers[1].run, 2, 2, PEER_SWAPPED);
     check_code(&result->lock_code);

@@ -108,6 +108,8 @@ static void test_impossible_wait(void **state) {
         IMPOSSIBLE(wait_launch(kind), m.state.spins[9] = SPINS + 1)
         IMPOSSIBLE(wait_launch(kind), memset(&m.state, 0xff, sizeof m.state))
     }
+    POSSIBLE(wait_launch(GC_PROGRESS_PRODUCER), m.turns = 1000)
+    IMPOSSIBLE(wait_launch(GC_PROGRESS_PRODUCER), m.turns = 1001)
     IMPOSSIBLE(wait_launch(GC_PROGRESS_PRODUCER), m.state.spins[0] = 1)
     IMPOSSIBLE(wait_launch(GC_PROGRESS_PRODUCER), m.state.turn[0] = 0)
     IMPOSSIBLE(wait_launch(GC_PROGRESS_PEER), m.state.spins[0] = 0)

@@ -188,6 +188,7 @@ static void test_runs(void **state) {
     WRONG("peers[].run", r.peers[3].run = (gpuchar_progress_run){0})
     WRONG("peers[].run", r.peers[3].run.lanes_done = 32)
     WRONG("peers[].run", r.peers[3].run.spins_max = SPINS - 1)
+    WRONG("producers[].run", r.producers[1].run.cycles = 999)
     WRONG("lock", r.lock.spins_max = SPINS + 1)
     WRONG("producers[].run", r.producers[0].run.spins_max = SPINS + 1)
     WRONG("launches_ns", r.launches_ns = 0)
