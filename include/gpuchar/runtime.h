@@ -25,10 +25,12 @@ typedef void (*gpuchar_log_function)(void *user, uint32_t level, const char *mes
 
 /*
  * Paths: NULL means search (environment variable GPUCHAR_LIBCUDA, GPUCHAR_LIBNVRTC, GPUCHAR_LIBCUPTI, GPUCHAR_LIBNVML;
- * already loaded; soname; Python wheel folders; CUDA_HOME and the usual toolkit folders). The strings are copied.
+ * already loaded; soname; Python wheel folders; CUDA_HOME and the usual toolkit folders). The strings are copied; what is
+ * relative is so to the working directory of now, later changes of it are not followed.
  *
  * gpuchar-worker is the program in which kernels run that could hang or break a CUDA context; only calls that need it
- * start it. NULL means search: GPUCHAR_WORKER, then beside this library, then where it is installed.
+ * start it. NULL means search: GPUCHAR_WORKER (read by each such call: give a whole path), then beside this library, then
+ * where it is installed.
  *
  * The cache folder may be shared by processes and machines: its files are told apart by source, flags, architecture, and
  * NVRTC's version and build. Of its path only the last folder is made when absent. The oldest files are removed beyond
@@ -50,7 +52,7 @@ typedef struct gpuchar_runtime_options {
 
 /* One of NVIDIA's libraries as found, or why not. Frozen. */
 typedef struct gpuchar_library_info {
-    char path[512]; /* "" when not found */
+    char path[512]; /* "" when not found; the first 511 characters of a longer one */
     /*
      * As the library numbers itself: 13000 for CUDA driver API 13.0 and NVRTC 13.0; CUPTI's API version; for NVML the
      * major number of the display driver, 580, or 0 when its file's name does not tell.

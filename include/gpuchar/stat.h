@@ -15,10 +15,12 @@ enum {
     GPUCHAR_FLAG_COUNTED = 1u << 1,      /* the hardware counters agree */
     GPUCHAR_FLAG_EMULATED = 1u << 2,     /* the instruction is executed as other instructions */
     GPUCHAR_FLAG_THROTTLED = 1u << 3,    /* NVML named a throttle reason during the measurement */
-    GPUCHAR_FLAG_UNSTABLE = 1u << 4,     /* spread above the experiment's bound, or the SM clock did not keep still */
+    GPUCHAR_FLAG_UNSTABLE = 1u << 4,     /* spread above the experiment's bound, or the SM clock did not keep still, */
+                                         /* or launches that ended in different ways */
     GPUCHAR_FLAG_COMPILE_ONLY = 1u << 5, /* generated, compiled and proved, not run */
     GPUCHAR_FLAG_RECORDED = 1u << 6,     /* read from a recorded profile */
-    GPUCHAR_FLAG_OFF_LAW = 1u << 7       /* the samples do not follow the law that was fitted to them */
+    GPUCHAR_FLAG_OFF_LAW = 1u << 7       /* the samples do not follow the law that was fitted to them, or that the */
+                                         /* machine code sets */
 };
 
 /* Robust summary of one sampled quantity; the unit is in the name of the field that holds it. */

@@ -185,10 +185,11 @@ static void text_proof(const gpuchar_evidence *evidence, gc_text *text) {
     gc_text_add(text, "\n");
 }
 
-static void text_counters(const gpuchar_evidence *evidence, gc_text *text) {
+static void text_counters(const gpuchar_evidence *evidence, const char *why, gc_text *text) {
     bool agree = (evidence->flags & GPUCHAR_FLAG_COUNTED) != 0;
     if (!agree && evidence->counters_status != GPUCHAR_OK) {
-        gc_text_add(text, "counters:     none (%s)\n", gpuchar_status_text(evidence->counters_status));
+        const bool never = why && evidence->counters_status == GPUCHAR_E_NOT_APPLICABLE;
+        gc_text_add(text, "counters:     none (%s)\n", never ? why : gpuchar_status_text(evidence->counters_status));
         return;
     }
     gc_text_add(text, "counters:     %s", agree ? "agree" : "disagree");
@@ -201,6 +202,10 @@ static void text_counters(const gpuchar_evidence *evidence, gc_text *text) {
 }
 
 void gc_evidence_text(const gpuchar_evidence *evidence, gc_text *text) {
+    gc_evidence_text_uncounted(evidence, NULL, text);
+}
+
+void gc_evidence_text_uncounted(const gpuchar_evidence *evidence, const char *why, gc_text *text) {
     static const struct {
         uint32_t flag;
         const char *word;
@@ -208,7 +213,7 @@ void gc_evidence_text(const gpuchar_evidence *evidence, gc_text *text) {
                  {GPUCHAR_FLAG_UNSTABLE, "unstable"},          {GPUCHAR_FLAG_OFF_LAW, "off the fitted law"},
                  {GPUCHAR_FLAG_COMPILE_ONLY, "compiled only"}, {GPUCHAR_FLAG_RECORDED, "recorded"}};
     text_proof(evidence, text);
-    text_counters(evidence, text);
+    text_counters(evidence, why, text);
     if (evidence->known & GPUCHAR_EVIDENCE_CLOCK) {
         gc_text_add(text, "SM clock:     %s MHz while measuring\n",
                     gc_number_text(evidence->sm_clock_hz / 1e6, 0, 12).text);

@@ -57,5 +57,7 @@ const char *gc_evidence_unmet(const gpuchar_evidence *evidence, uint32_t counter
 
 /* The evidence as lines of text. */
 void gc_evidence_text(const gpuchar_evidence *evidence, gc_text *text);
+/* The same of an experiment that never counts: `why` stands for GPUCHAR_E_NOT_APPLICABLE, whose text is of chips and sessions. */
+void gc_evidence_text_uncounted(const gpuchar_evidence *evidence, const char *why, gc_text *text);
 
 #endif

@@ -3,6 +3,8 @@
 #include <experiments/evidence.h>
 #include <experiments/experiment.h>
 #include <experiments/options.h>
+#include <experiments/progress_recorded.h>
+#include <experiments/progress_reduce.h>
 #include <experiments/progress_tables.h>
 #include <measure/kernel.h>
 #include <measure/timing.h>
@@ -13,7 +15,6 @@
 #include <worker/worker.h>
 
 #define KERNEL "gpuchar_forward_progress"
-#define PRODUCERS_MAX 8
 
 /* The kernel's GPUCHAR_PROBE less one. */
 enum { PROBE_LOCK, PROBE_PRODUCER, PROBE_PEER, PROBE_PEER_SWAPPED, PROBES };
@@ -27,6 +28,26 @@ typedef struct progress_args {
     uint32_t reserved;
 } progress_args;
 
+static const gc_spin_layout layout = {
+    .argument_bytes = sizeof(progress_args),
+    .samples_argument = offsetof(progress_args, header.samples),
+    .sink_argument = offsetof(progress_args, header.sink),
+    .slot_argument = offsetof(progress_args, header.slot),
+    .turns_argument = offsetof(progress_args, header.iterations),
+    .state_argument = offsetof(progress_args, state),
+    .limit_argument = offsetof(progress_args, spin_limit),
+    .lock = offsetof(gc_progress_state, lock),
+    .counter = offsetof(gc_progress_state, counter),
+    .flag = offsetof(gc_progress_state, flag),
+    .answer = offsetof(gc_progress_state, answer),
+    .turn = offsetof(gc_progress_state, turn),
+    .spins = offsetof(gc_progress_state, spins),
+};
+
+/* What the hardware wrote that no launch can write; as in timing.c. */
+static const char impossible_hint[] = "a debugger or profiler may change the kernels, or the GPU's memory fails "
+                                      "(dmesg, \"NVRM: Xid\"); repeat without it";
+
 /* One call: what it holds until its end. */
 typedef struct progress {
     gc_call call;
@@ -35,6 +56,7 @@ typedef struct progress {
     gpuchar_forward_progress_result *result;
     void *without_yield[ORDERS]; /* copies of the peer probes' images, patched; NULL: not possible */
     gc_worker *worker;
+    bool unlike; /* launches of one probe ended in different ways, or were not all made */
     gc_spin_proof proofs[PROBES];
 } progress;
 
@@ -43,11 +65,12 @@ typedef struct progress {
 static gpuchar_status check_producers(gpuchar_forward_progress_options *options) {
     static const uint64_t defaults[] = {10, 1000, 100000, 10000000};
     const uint32_t count = options->producer_turns_count;
-    if (count > PRODUCERS_MAX) {
-        return gc_advise(gc_fail(GPUCHAR_E_LIMIT, "producer_turns_count is %u; at most %d", count, PRODUCERS_MAX),
-                         "make several calls for more");
+    if (count > GC_PROGRESS_PRODUCERS_MAX) {
+        return gc_advise(
+            gc_fail(GPUCHAR_E_LIMIT, "producer_turns_count is %u; at most %d", count, GC_PROGRESS_PRODUCERS_MAX),
+            "make several calls for more");
     }
-    for (uint32_t i = 0; i < PRODUCERS_MAX; ++i) {
+    for (uint32_t i = 0; i < GC_PROGRESS_PRODUCERS_MAX; ++i) {
         const unsigned long long turns = options->producer_turns[i];
         if (i >= count && turns != 0) {
             return gc_advise(gc_fail(GPUCHAR_E_INVALID_ARGUMENT,
@@ -75,9 +98,10 @@ static gpuchar_status resolve(void *raw) {
     if (options->spin_limit == 0) options->spin_limit = 1u << 16;
     if (options->launches == 0) options->launches = 3;
     if (options->limit_ms == 0) options->limit_ms = 5000;
-    status = gc_option_range("spin_limit", options->spin_limit, 1, 1u << 30);
-    if (status == GPUCHAR_OK) status = gc_option_range("launches", options->launches, 1, 100);
-    return status == GPUCHAR_OK ? gc_option_range("limit_ms", options->limit_ms, 10, 60000) : status;
+    status = gc_option_range("spin_limit", options->spin_limit, 1, GC_PROGRESS_SPINS_MAX);
+    if (status == GPUCHAR_OK) status = gc_option_range("launches", options->launches, 1, GC_PROGRESS_LAUNCHES_MAX);
+    if (status != GPUCHAR_OK) return status;
+    return gc_option_range("limit_ms", options->limit_ms, GC_PROGRESS_LIMIT_MS_MIN, GC_PROGRESS_LIMIT_MS_MAX);
 }
 
 static void preset(uint32_t which, void *raw) {
@@ -97,6 +121,7 @@ static void kernels(const void *options, gc_kernel_list *list) {
 static void take_code(const gc_spin_proof *proof, gpuchar_progress_code *code) {
     code->proof_status = proof->status;
     if (proof->status != GPUCHAR_OK) return;
+    code->known = GPUCHAR_PROGRESS_CODE_COUNTS;
     code->instructions = proof->instructions;
     code->yields = proof->yields;
     code->barriers = proof->barriers;
@@ -112,13 +137,12 @@ static gpuchar_progress_code *code_of(progress *p, int probe) {
 }
 
 static gpuchar_status prove_bytes(progress *p, int probe, const void *bytes, size_t size, gpuchar_progress_code *code) {
-    static const gc_spin_claim claims[PROBES] = {{KERNEL, "ATOMG", GC_SPIN_ANYWHERE},
-                                                 {KERNEL, "LDG", GC_SPIN_ONE_SIDE},
-                                                 {KERNEL, "LDG", GC_SPIN_BOTH_SIDES},
-                                                 {KERNEL, "LDG", GC_SPIN_BOTH_SIDES}};
+    static const uint32_t acts[PROBES] = {GC_SPIN_TAKES_LOCK, GC_SPIN_PRODUCES, GC_SPIN_WAITS_FOR_PEER,
+                                          GC_SPIN_WAITS_FOR_PEER};
+    const gc_spin_claim claim = {KERNEL, acts[probe], &layout};
     gc_spin_proof *proof = &p->proofs[probe];
     gc_error_box *before = gc_error_take();
-    gpuchar_status status = gc_prove_spin(bytes, size, &claims[probe], proof);
+    gpuchar_status status = gc_prove_spin(bytes, size, &claim, proof);
     if (status == GPUCHAR_E_OUT_OF_MEMORY) {
         gc_error_put(before, GPUCHAR_OK); /* gives the older detail up */
         return status;
@@ -132,8 +156,13 @@ static gpuchar_status prove_bytes(progress *p, int probe, const void *bytes, siz
 /* The peer probes once more with NOP for YIELD; where there is no YIELD, nothing. */
 static gpuchar_status take_yields_out(progress *p, int order) {
     const gc_image *image = p->call.images[PROBE_PEER + order];
+    const gpuchar_progress_code *original = &p->result->peers[order].code;
     gpuchar_progress_code *code = &p->result->peers[ORDERS + order].code;
-    if (p->result->peers[order].code.yields == 0) return GPUCHAR_OK;
+    if (original->yields == 0) {
+        const bool proved = original->proof_status == GPUCHAR_OK;
+        code->proof_status = proved ? GPUCHAR_E_NOT_APPLICABLE : original->proof_status;
+        return GPUCHAR_OK;
+    }
     void *copy = malloc(image->size);
     if (!copy) return gc_fail_memory(image->size);
     memcpy(copy, image->bytes, image->size);
@@ -158,17 +187,42 @@ static gpuchar_status prove(void *state) {
 /* ---- run ---- */
 
 typedef struct probe {
+    const char *name;
     const void *image;
     size_t image_bytes;
     uint32_t turns;
-    uint32_t first_asking;
+    gc_progress_kind kind;
+    gpuchar_progress_run *run;
 } probe;
 
-/* One launch; what the kernel left behind goes into *state when it ended. */
-static gpuchar_status launch(progress *p, const probe *what, gc_progress_state *state, gpuchar_progress_run *run) {
+/* A kernel that broke its context: bounded and proved, it should not. */
+static void take_failure(progress *p, const probe *what, const gc_wire_answer *failure) {
+    gc_log_write(gc_runtime_log(p->session->runtime), GPUCHAR_LOG_WARNING, "%s: the kernel failed in %s: %s (%lld): %s",
+                 what->name, failure->call, failure->native_name, (long long)failure->native_code, failure->message);
+    what->run->native_code = failure->native_code;
+    what->run->known |= GPUCHAR_PROGRESS_RUN_NATIVE;
+    p->result->evidence.flags |= GPUCHAR_FLAG_OFF_LAW;
+}
+
+static gpuchar_status take_end(progress *p, const probe *what, const gc_progress_launch *made) {
+    const char *impossible = gc_progress_impossible(made);
+    if (impossible) {
+        return gc_advise(
+            gc_fail(GPUCHAR_E_MEASUREMENT, "%s, launch %u: %s", what->name, what->run->launches, impossible),
+            impossible_hint);
+    }
+    if (!gc_progress_add(made, what->run)) p->unlike = true;
+    if (made->kind == GC_PROGRESS_LOCK) gc_progress_add_lock(made, p->result);
+    if (p->result->lock_broken) p->result->evidence.flags |= GPUCHAR_FLAG_OFF_LAW;
+    return GPUCHAR_OK;
+}
+
+static gpuchar_status launch(progress *p, const probe *what) {
     /* No spin is as short as a turn: with as many of them no consumer gives up before its producer is done. */
     const uint32_t enough = what->turns > p->options->spin_limit ? what->turns : p->options->spin_limit;
     const progress_args arguments = {.header = {.iterations = what->turns}, .spin_limit = enough};
+    gc_progress_launch made = {.kind = what->kind, .spin_limit = enough, .turns = what->turns};
+    gc_progress_state *state = &made.state;
     gc_sample sample = {0};
     const gc_worker_buffer buffers[] = {
         {.bytes = sizeof sample,
@@ -195,36 +249,42 @@ static gpuchar_status launch(progress *p, const probe *what, gc_progress_state *
     gpuchar_status status = gc_worker_run(p->worker, &job, &outcome);
     if (status != GPUCHAR_OK) return status;
     if (outcome.end == GC_WORKER_ENDED) {
-        run->cycles = sample.cycles;
-        run->elapsed_ns = outcome.elapsed_ns;
-        gc_progress_add(state, what->first_asking, run);
-    } else {
-        gc_progress_add_end(outcome.end == GC_WORKER_TIMED_OUT ? GPUCHAR_PROGRESS_TIMED_OUT : GPUCHAR_PROGRESS_FAILED,
-                            run);
+        made.cycles = sample.cycles;
+        made.elapsed_ns = outcome.elapsed_ns;
+        return take_end(p, what, &made);
     }
+    const bool late = outcome.end == GC_WORKER_TIMED_OUT;
+    if (!gc_progress_add_end(late ? GPUCHAR_PROGRESS_TIMED_OUT : GPUCHAR_PROGRESS_FAILED, what->run)) p->unlike = true;
+    if (!late) take_failure(p, what, &outcome.failure);
     return GPUCHAR_OK;
 }
 
 /* All launches of one probe; one that did not end is not repeated: it cost the whole limit and a process. */
-static gpuchar_status repeat(progress *p, const probe *what, gc_progress_state *state, gpuchar_progress_run *run) {
+static gpuchar_status repeat(progress *p, const probe *what) {
+    const gpuchar_progress_run *run = what->run;
     gpuchar_status status = GPUCHAR_OK;
     for (uint32_t i = 0; i < p->options->launches && status == GPUCHAR_OK; ++i) {
-        memset(state, 0, sizeof *state);
-        status = launch(p, what, state, run);
-        if (run->end == GPUCHAR_PROGRESS_TIMED_OUT || run->end == GPUCHAR_PROGRESS_FAILED) break;
+        if (!(run->known & GPUCHAR_PROGRESS_RUN_COUNTS) && i > 0) break;
+        status = launch(p, what);
         if (status == GPUCHAR_OK) status = gc_session_check_cancel(p->session);
     }
+    if (run->launches < p->options->launches) p->unlike = true;
     return status;
 }
 
 static gpuchar_status run_lock(progress *p) {
     gpuchar_forward_progress_result *result = p->result;
-    const probe what = {p->call.images[PROBE_LOCK]->bytes, p->call.images[PROBE_LOCK]->size, 1, 0};
-    gc_progress_state state;
-    gpuchar_status status = repeat(p, &what, &state, &result->lock);
-    if (result->lock.end != GPUCHAR_PROGRESS_ENDED && result->lock.end != GPUCHAR_PROGRESS_SPIN_LIMIT) return status;
-    result->lock_served = gc_progress_served(&state);
-    memcpy(result->lock_turns, state.turn, sizeof state.turn);
+    const gc_image *image = p->call.images[PROBE_LOCK];
+    const probe what = {"the lock", image->bytes, image->size, 1, GC_PROGRESS_LOCK, &result->lock};
+    gpuchar_status status = repeat(p, &what);
+    if (result->lock_broken) {
+        gc_log_write(gc_runtime_log(p->session->runtime), GPUCHAR_LOG_WARNING,
+                     "the lock did not hold: lanes had it together in %u launches", result->lock_broken);
+    }
+    if (result->lock.known & GPUCHAR_PROGRESS_RUN_COUNTS) return status;
+    result->known &= ~(uint32_t)GPUCHAR_PROGRESS_LOCK;
+    result->lock_served = result->lock_broken = 0;
+    memset(result->lock_turns, 0, sizeof result->lock_turns);
     return status;
 }
 
@@ -232,10 +292,10 @@ static gpuchar_status run_producers(progress *p) {
     gpuchar_status status = GPUCHAR_OK;
     for (size_t i = 0; i < p->result->producer_count && status == GPUCHAR_OK; ++i) {
         gpuchar_progress_producer *producer = &p->result->producers[i];
-        const probe what = {p->call.images[PROBE_PRODUCER]->bytes, p->call.images[PROBE_PRODUCER]->size,
-                            (uint32_t)producer->turns, 1};
-        gc_progress_state state;
-        status = repeat(p, &what, &state, &producer->run);
+        const gc_image *image = p->call.images[PROBE_PRODUCER];
+        const probe what = {"the producer",       image->bytes,  image->size, (uint32_t)producer->turns,
+                            GC_PROGRESS_PRODUCER, &producer->run};
+        status = repeat(p, &what);
     }
     return status;
 }
@@ -245,16 +305,15 @@ static gpuchar_status run_peers(progress *p) {
     for (int i = 0; i < 2 * ORDERS && status == GPUCHAR_OK; ++i) {
         const gc_image *image = p->call.images[PROBE_PEER + i % ORDERS];
         const void *bytes = i < ORDERS ? image->bytes : p->without_yield[i % ORDERS];
-        const probe what = {bytes, image->size, 1, 0};
-        gc_progress_state state;
-        if (bytes) status = repeat(p, &what, &state, &p->result->peers[i].run);
+        const probe what = {"the peer wait", bytes, image->size, 1, GC_PROGRESS_PEER, &p->result->peers[i].run};
+        if (bytes) status = repeat(p, &what);
     }
     return status;
 }
 
 static gpuchar_status measure(void *state) {
     progress *p = state;
-    gc_timing timing = {.steady = true};
+    gc_timing timing = {0};
     uint32_t before = 0, after = 0;
     const uint64_t begin = gc_now_ns();
     timing.throttle_known = gc_session_throttle_reasons(p->session, &before);
@@ -267,7 +326,9 @@ static gpuchar_status measure(void *state) {
     if (status == GPUCHAR_OK) gc_session_progress(p->session, "peer wait", 1);
     timing.throttle_known = gc_session_throttle_reasons(p->session, &after) && timing.throttle_known;
     timing.throttle_reasons = before | after;
+    timing.steady = !p->unlike;
     p->result->launches_ns = gc_now_ns() - begin;
+    p->result->known |= GPUCHAR_PROGRESS_LAUNCHED;
     gc_evidence_time(&timing, &p->result->evidence);
     return status;
 }

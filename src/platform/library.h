@@ -4,11 +4,12 @@
 
 #include <core/util.h>
 #include <gpuchar/status.h>
+#include <limits.h>
 
 typedef struct gc_library {
-    void *handle;    /* never closed */
-    char path[512];  /* the real file, links resolved */
-    uint32_t domain; /* GPUCHAR_DOMAIN_...: whose it is, told by its failures */
+    void *handle;        /* never closed */
+    char path[PATH_MAX]; /* the real file, links resolved */
+    uint32_t domain;     /* GPUCHAR_DOMAIN_...: whose it is, told by its failures */
 } gc_library;
 
 /* What to look for; see library.c for the order of places. Lists end with NULL; a NULL list is empty. */

@@ -155,6 +155,7 @@ gpuchar_status gc_cubin_function(const gc_cubin *cubin, const char *kernel, gc_c
     if (start % unit || end % unit) return bad("a function is not a whole number of instructions");
     code->bytes = cubin->bytes + text.sh_offset + start;
     code->size = (size_t)(end - start);
+    code->behind = (size_t)(text.sh_size - end);
     code->offset = start;
     code->arch = cubin->arch;
     if (find_section(cubin, ".nv.info.", kernel, &info, &info_index)) {

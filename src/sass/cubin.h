@@ -25,6 +25,7 @@ typedef struct gc_code {
     const char *name;
     const uint8_t *bytes;
     size_t size;
+    size_t behind;       /* bytes of its section behind it: local callees and padding */
     uint64_t offset;     /* of bytes[0] inside its section: branch targets count from the section's start */
     const uint8_t *info; /* payload of .nv.info.<kernel>, NULL when absent */
     size_t info_size;

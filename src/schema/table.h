@@ -36,6 +36,12 @@
 #define GC_FIELD_ARRAY(type, member, kind, unit, doc)                                                                  \
     GC_FIELD_ANY(type, member, kind, GPUCHAR_FIELD_ARRAY, NULL, GC_MEMBER_SIZE(type, member[0]),                       \
                  GC_MEMBER_SIZE(type, member) / GC_MEMBER_SIZE(type, member[0]), GC_NONE, unit, doc)
+#define GC_FIELD_KNOWN_ARRAY(type, member, kind, unit, known_member, bit, doc)                                         \
+    {                                                                                                                  \
+#member, unit, doc, NULL, GPUCHAR_TYPE_##kind, GPUCHAR_FIELD_ARRAY, (uint32_t)offsetof(type, member),          \
+            GC_MEMBER_SIZE(type, member[0]), GC_MEMBER_SIZE(type, member) / GC_MEMBER_SIZE(type, member[0]), GC_NONE,  \
+            (uint32_t)offsetof(type, known_member), bit                                                                \
+    }
 #define GC_FIELD_STRUCT_ARRAY(type, member, element, unit, doc)                                                        \
     GC_FIELD_ANY(type, member, STRUCT, GPUCHAR_FIELD_ARRAY, &(element), GC_MEMBER_SIZE(type, member[0]),               \
                  GC_MEMBER_SIZE(type, member) / GC_MEMBER_SIZE(type, member[0]), GC_NONE, unit, doc)

@@ -1,5 +1,6 @@
 /* Runtimes: which libraries, where they were found, and what was wrong with those that were not. */
 #include <core/structs.h>
+#include <limits.h>
 #include <pthread.h>
 #include <session/fork.h>
 #include <session/runtime_internal.h>
@@ -219,9 +220,28 @@ static void destroy(gpuchar_runtime *r) {
     free(r);
 }
 
-static bool copy_string(char **to, const char *from) {
-    *to = from ? strdup(from) : NULL;
-    return !from || *to;
+/*
+ * Files are opened when they are first needed, and the host may change its working directory before: a path is made
+ * absolute now. A name alone is for the loader's search; the worker is no library, and never looked for by name.
+ */
+static bool copy_path(char **to, const char *from, bool may_be_searched) {
+    char here[PATH_MAX];
+    const bool relative = from && from[0] && from[0] != '/' && (!may_be_searched || strchr(from, '/'));
+    if (!from) {
+        return true;
+    }
+    if (!relative || !getcwd(here, sizeof here)) {
+        *to = strdup(from);
+        return *to != NULL;
+    }
+    const size_t folder = strlen(here), file = strlen(from) + 1;
+    *to = malloc(folder + 1 + file);
+    if (*to) {
+        memcpy(*to, here, folder);
+        (*to)[folder] = '/';
+        memcpy(*to + folder + 1, from, file);
+    }
+    return *to != NULL;
 }
 
 static gpuchar_status create(const gpuchar_runtime_options *options, gpuchar_runtime **runtime) {
@@ -234,9 +254,9 @@ static gpuchar_status create(const gpuchar_runtime_options *options, gpuchar_run
     r->log.user = options->log_user;
     r->log.level = options->log_level ? options->log_level : GPUCHAR_LOG_WARNING;
     gpuchar_status status = GPUCHAR_OK;
-    if (!copy_string(&r->cuda_path, options->cuda_path) || !copy_string(&r->nvrtc_path, options->nvrtc_path) ||
-        !copy_string(&r->cupti_path, options->cupti_path) || !copy_string(&r->nvml_path, options->nvml_path) ||
-        !copy_string(&r->worker_path, options->worker_path)) {
+    if (!copy_path(&r->cuda_path, options->cuda_path, true) || !copy_path(&r->nvrtc_path, options->nvrtc_path, true) ||
+        !copy_path(&r->cupti_path, options->cupti_path, true) || !copy_path(&r->nvml_path, options->nvml_path, true) ||
+        !copy_path(&r->worker_path, options->worker_path, false)) {
         status = gc_fail(GPUCHAR_E_OUT_OF_MEMORY, "no memory for the runtime's paths");
     }
     if (!status) {
@@ -324,7 +344,8 @@ static void tell(gpuchar_library_info *info, gpuchar_status status, const gc_lib
     length = length < sizeof info->message ? length : sizeof info->message - 1;
     memcpy(info->message, message, length);
     if (!status) {
-        memcpy(info->path, library->path, sizeof info->path);
+        length = strnlen(library->path, sizeof info->path - 1);
+        memcpy(info->path, library->path, length);
         info->version = *version;
     }
 }

@@ -35,6 +35,15 @@ static gpuchar_status fail_start(int error, const char *call) {
     gc_fail_os(status, error, call, "gpuchar-worker cannot be started");
     if (error == EMFILE || error == ENFILE) {
         gc_hint("too many files are open; raise the limit (ulimit -n) or close some");
+    } else if (error == EAGAIN) {
+        gc_hint("this user, or this container, has as many processes as it may: raise the limit (ulimit -u, the "
+                "cgroup's pids.max) or end some");
+    } else if (error == ENOMEM) {
+        gc_hint("memory is short; or this process called unshare(CLONE_NEWPID) and the first process of that namespace "
+                "has ended, after which the system starts no other one there");
+    } else {
+        gc_hint("the system refused it; a rule of a container or sandbox (seccomp, AppArmor, SELinux) may forbid to "
+                "start programs");
     }
     return status;
 }

@@ -31,7 +31,15 @@ bool gc_program_answer(gc_program *program);
 
 /* Failures are this thread's error. */
 gpuchar_status gc_program_open(gc_program *program, const gc_wire_open *open);
-/* Everything that a job takes is given back, as far as a failed driver allows. `data`: room for what is read back. */
-gpuchar_status gc_program_run(gc_program *program, gc_program_job *job, char *data, uint64_t *elapsed_ns);
+/* Of a kernel that came to its end, or did not. */
+typedef struct gc_program_end {
+    uint64_t elapsed_ns; /* by events */
+    bool running;        /* its limit is over, and it has not ended: nothing was read and nothing given back */
+} gc_program_end;
+/*
+ * Tells the library when the kernel is launched. Everything that a job takes is given back, as far as a failed driver
+ * allows. `data`: room for what is read back.
+ */
+gpuchar_status gc_program_run(gc_program *program, gc_program_job *job, char *data, gc_program_end *end);
 
 #endif

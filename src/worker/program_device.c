@@ -2,8 +2,10 @@
 #include <worker/program.h>
 
 #include <core/error.h>
+#include <core/util.h>
 #include <session/devices.h>
 #include <string.h>
+#include <time.h>
 
 /* More than this a kernel must be allowed to use. */
 #define GC_SHARED_WITHOUT_ASKING (48u * 1024u)
@@ -70,12 +72,11 @@ static gpuchar_status load(const gc_cuda *cuda, const gc_program_job *job, gc_he
         status = CALL(FuncSetAttribute, *function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                       (int)job->head.shared_bytes);
     }
-    /* Without a flag that lets the thread sleep, waiting for a kernel that hangs would take a whole CPU. */
     if (!status) {
-        status = CALL(EventCreate, &held->start, CU_EVENT_BLOCKING_SYNC);
+        status = CALL(EventCreate, &held->start, CU_EVENT_DEFAULT);
     }
     if (!status) {
-        status = CALL(EventCreate, &held->stop, CU_EVENT_BLOCKING_SYNC);
+        status = CALL(EventCreate, &held->stop, CU_EVENT_DEFAULT);
     }
     return status;
 }
@@ -99,30 +100,54 @@ static gpuchar_status fill(gc_program *program, gc_program_job *job, gc_held *he
         }
         initial += buffer->initial_bytes;
     }
-    return status;
+    /* Zeros and copies are over before the launch: what they take is not the kernel's time. */
+    return status ? status : CALL(StreamSynchronize, program->stream);
 }
 
-static gpuchar_status launch(gc_program *program, gc_program_job *job, const gc_held *held, CUfunction function,
-                             uint64_t *elapsed_ns) {
+/*
+ * Asked again and again instead of waited for: "it has not ended" is the driver's word then, after the limit, and not
+ * the silence of a process that was stopped or had no processor. Short kernels are not kept waiting, long ones cost little.
+ */
+static gpuchar_status await(const gc_cuda *cuda, CUevent stop, uint64_t limit_ns, bool *running) {
+    const uint64_t begin = gc_now_ns();
+    struct timespec pause = {.tv_nsec = 10000};
+    for (;;) {
+        const bool over = gc_now_ns() - begin >= limit_ns;
+        const CUresult result = cuda->EventQuery(stop);
+        *running = result == CUDA_ERROR_NOT_READY;
+        if (!*running) {
+            return gc_cuda_check(cuda, result, "cuEventQuery");
+        }
+        if (over) {
+            return GPUCHAR_OK;
+        }
+        nanosleep(&pause, NULL);
+        pause.tv_nsec += pause.tv_nsec < 1000000 ? pause.tv_nsec / 4 : 0;
+    }
+}
+
+static gpuchar_status launch(gc_program *program, gc_program_job *job, const gc_held *held, CUfunction function) {
     const gc_cuda *cuda = &program->cuda;
     const gc_wire_job *head = &job->head;
     void *parameters[1] = {job->arguments};
-    float milliseconds = 0;
     gpuchar_status status = CALL(EventRecord, held->start, program->stream);
     if (!status) {
         status = CALL(LaunchKernel, function, head->grid[0], head->grid[1], head->grid[2], head->block[0],
                       head->block[1], head->block[2], head->shared_bytes, program->stream, parameters, NULL);
     }
-    if (!status) {
-        status = CALL(EventRecord, held->stop, program->stream);
-    }
-    if (!status) {
-        status = CALL(EventSynchronize, held->stop);
-    }
-    if (!status) {
+    return status ? status : CALL(EventRecord, held->stop, program->stream);
+}
+
+static gpuchar_status finish(gc_program *program, const gc_program_job *job, const gc_held *held, gc_program_end *end) {
+    const gc_cuda *cuda = &program->cuda;
+    float milliseconds = 0;
+    /* Where nobody hears it, nobody will hear the answer either. */
+    gc_frame_send(program->channel, GC_FRAME_LAUNCHED, 0, NULL);
+    gpuchar_status status = await(cuda, held->stop, job->head.limit_ns, &end->running);
+    if (!status && !end->running) {
         status = CALL(EventElapsedTime, &milliseconds, held->start, held->stop);
     }
-    *elapsed_ns = status ? 0 : (uint64_t)((double)milliseconds * 1e6);
+    end->elapsed_ns = status ? 0 : (uint64_t)((double)milliseconds * 1e6);
     return status;
 }
 
@@ -139,7 +164,7 @@ static gpuchar_status read_back(gc_program *program, const gc_program_job *job, 
     return status ? status : CALL(StreamSynchronize, program->stream);
 }
 
-gpuchar_status gc_program_run(gc_program *program, gc_program_job *job, char *data, uint64_t *elapsed_ns) {
+gpuchar_status gc_program_run(gc_program *program, gc_program_job *job, char *data, gc_program_end *end) {
     CUfunction function = NULL;
     gc_held held;
     memset(&held, 0, sizeof held);
@@ -148,7 +173,13 @@ gpuchar_status gc_program_run(gc_program *program, gc_program_job *job, char *da
         status = fill(program, job, &held);
     }
     if (!status) {
-        status = launch(program, job, &held, function, elapsed_ns);
+        status = launch(program, job, &held, function);
+    }
+    if (!status) {
+        status = finish(program, job, &held, end);
+    }
+    if (end->running) {
+        return status; /* each call that gives something back would wait for the kernel */
     }
     if (!status) {
         status = read_back(program, job, &held, data);

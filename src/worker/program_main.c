@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -31,6 +33,12 @@ static void close_inherited(void) {
     }
 }
 
+/* A host that made a namespace for its children's numbers (unshare) is not seen from inside: its number reads 0. */
+static bool has_parent(pid_t parent) {
+    const pid_t seen = getppid();
+    return seen == 0 || seen == parent;
+}
+
 /*
  * A thread of its own, since the main one may wait for a kernel that never ends. The socket alone would not do: a
  * process that the library's was forked into keeps it open.
@@ -40,7 +48,7 @@ static void *watch_parent(void *user) {
     for (;;) {
         struct pollfd watched = {.fd = CHANNEL, .events = POLLRDHUP};
         poll(&watched, 1, LOOK_AT_PARENT_MS);
-        if ((watched.revents & (POLLRDHUP | POLLHUP | POLLERR)) || getppid() != parent) {
+        if ((watched.revents & (POLLRDHUP | POLLHUP | POLLERR)) || !has_parent(parent)) {
             _exit(0);
         }
     }
@@ -62,6 +70,10 @@ static bool greet(pid_t *parent) {
 static int serve(void) {
     static pid_t parent;
     pthread_t watcher;
+    /* Where the parent is not seen, its end is. It is the thread that started us, which waits in the library's call. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    /* With it a launch would last as long as its kernel, and a kernel that does not end would be one not launched. */
+    unsetenv("CUDA_LAUNCH_BLOCKING");
     close_inherited();
     if (!greet(&parent) || pthread_create(&watcher, NULL, watch_parent, &parent) != 0) {
         return EXIT_FAILURE;

@@ -27,7 +27,7 @@ static gc_wire_answer answer_of(gpuchar_status status) {
 }
 
 static bool send_answer(const gc_program *program, const gc_wire_answer *answer, const char *data, size_t data_bytes) {
-    data_bytes = answer->status ? 0 : data_bytes;
+    data_bytes = answer->status || answer->running ? 0 : data_bytes;
     return gc_frame_send(program->channel, GC_FRAME_ANSWER, sizeof *answer + data_bytes, NULL) == GC_TRANSFER_DONE &&
            gc_channel_send(program->channel, answer, sizeof *answer, NULL) == GC_TRANSFER_DONE &&
            gc_channel_send(program->channel, data, data_bytes, NULL) == GC_TRANSFER_DONE;
@@ -87,12 +87,13 @@ static bool answer_job(gc_program *program, const char *message, uint64_t bytes)
     if (!data) {
         return refuse(program, gc_fail_memory(data_bytes));
     }
-    uint64_t elapsed_ns = 0;
-    gc_wire_answer answer = answer_of(gc_program_run(program, &job, data, &elapsed_ns));
-    answer.elapsed_ns = elapsed_ns;
+    gc_program_end end = {0};
+    gc_wire_answer answer = answer_of(gc_program_run(program, &job, data, &end));
+    answer.elapsed_ns = end.elapsed_ns;
+    answer.running = end.running;
     bool sent = send_answer(program, &answer, data, data_bytes);
     free(data);
-    return sent;
+    return sent && !end.running; /* a process with a kernel that does not end is of no more use */
 }
 
 bool gc_program_answer(gc_program *program) {

@@ -9,7 +9,7 @@
 
 _Static_assert(sizeof(gc_wire_hello) == 64, "frozen");
 _Static_assert(sizeof(gc_wire_frame) == 16 && sizeof(gc_wire_job) == 176 && sizeof(gc_wire_buffer) == 32 &&
-                   sizeof(gc_wire_answer) == 1208 && sizeof(gc_wire_open) == 560,
+                   sizeof(gc_wire_answer) == 1216 && sizeof(gc_wire_open) == PATH_MAX + 48,
                "no padding that would carry bytes of the stack to the other side");
 
 _Static_assert(sizeof(gc_wire_job) % 16 == 0 && sizeof(gc_wire_buffer) % 16 == 0, "the image is aligned");

@@ -1,16 +1,18 @@
 /*
  * What the library and gpuchar-worker say to each other. Both greet at once; then the library asks and the worker
- * answers, one message after the other. A message is a frame and as many bytes as it announces. The two run on one
- * machine and are of one version, so numbers go as they lie in memory. Neither trusts the other's numbers.
+ * answers, one message after the other; of a job it tells before the answer that the kernel is launched. A message is a
+ * frame and as many bytes as it announces. The two run on one machine and are of one version, so numbers go as they lie
+ * in memory. Neither trusts the other's numbers.
  */
 #ifndef GC_WORKER_PROTOCOL_H
 #define GC_WORKER_PROTOCOL_H
 
 #include <gpuchar/status.h>
+#include <limits.h>
 #include <worker/channel.h>
 
 /* Changes with anything in this file. */
-#define GC_PROTOCOL_VERSION 1
+#define GC_PROTOCOL_VERSION 2
 
 /* The program's only argument when the library starts it; its socket is then its standard input. */
 #define GC_WORKER_ARGUMENT "--serve"
@@ -24,7 +26,14 @@ typedef struct gc_wire_hello {
 } gc_wire_hello;
 #define GC_HELLO_MAGIC "GPUCHARW"
 
-enum { GC_FRAME_MAGIC = 0x57474346, GC_FRAME_OPEN = 1, GC_FRAME_JOB = 2, GC_FRAME_ANSWER = 3 };
+enum {
+    GC_FRAME_MAGIC = 0x57474346,
+    GC_FRAME_OPEN = 1,
+    GC_FRAME_JOB = 2,
+    GC_FRAME_ANSWER = 3,
+    /* Without a body: the driver took the launch. What failed or took long before was not the kernel. */
+    GC_FRAME_LAUNCHED = 4
+};
 
 typedef struct gc_wire_frame {
     uint32_t magic;
@@ -39,7 +48,7 @@ typedef struct gc_wire_frame {
 
 /* GC_FRAME_OPEN: which driver, which device. Answered without data. */
 typedef struct gc_wire_open {
-    char driver[512];
+    char driver[PATH_MAX];
     char device[48];
 } gc_wire_open;
 
@@ -49,13 +58,14 @@ typedef struct gc_wire_open {
  */
 typedef struct gc_wire_job {
     uint64_t image_bytes;
+    uint64_t limit_ns; /* from the launch to the kernel's end */
     uint32_t argument_bytes;
     uint32_t buffer_count;
     uint32_t grid[3];
     uint32_t block[3];
     uint32_t shared_bytes;
     uint32_t reserved;
-    char kernel[128];
+    char kernel[120];
 } gc_wire_job;
 
 typedef struct gc_wire_buffer {
@@ -67,12 +77,14 @@ typedef struct gc_wire_buffer {
 } gc_wire_buffer;
 #define GC_WORKER_NOWHERE UINT32_MAX
 
-/* GC_FRAME_ANSWER: this, and after success each buffer's read_bytes. */
+/* GC_FRAME_ANSWER: this, and after success each buffer's read_bytes; not of a kernel that still runs. */
 typedef struct gc_wire_answer {
     int64_t native_code;
     uint64_t elapsed_ns;
     gpuchar_status status;
     uint32_t domain;
+    uint32_t running; /* 1: the limit is over and the kernel has not ended; status is GPUCHAR_OK */
+    uint32_t reserved;
     char native_name[96];
     char call[64];
     char message[512];

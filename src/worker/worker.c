@@ -15,6 +15,8 @@
 /* A greeting takes milliseconds; cuInit on a machine with many GPUs that nobody uses takes many seconds. */
 #define GC_HELLO_NS UINT64_C(10000000000)
 #define GC_OPEN_NS UINT64_C(60000000000)
+/* All of a job but its kernel: loading on a busy machine, and copies. */
+#define GC_ELSE_NS UINT64_C(60000000000)
 /* From SIGKILL to the end: the driver first stops what runs on the GPU. */
 #define GC_DEATH_NS UINT64_C(10000000000)
 /* One that closed its socket is about to end, and its exit status says why. */
@@ -76,12 +78,18 @@ static gpuchar_status fail_ended(gc_worker *worker, const char *doing) {
     gc_process *process = &worker->process;
     gc_process_wait(process, GC_GRACE_NS);
     char how[48] = "ended";
-    if (process->told) {
-        snprintf(how, sizeof how, process->by_signal ? "was ended by signal %d" : "ended with status %d", process->how);
+    const char *hint =
+        "nothing of this process is lost, and the next call starts another one; was it ended by somebody?";
+    if (process->told && process->by_signal) {
+        snprintf(how, sizeof how, "was ended by signal %d", process->how);
+        hint = "nothing of this process is lost, the next call starts another one; was it killed for lack of memory?";
+    } else if (process->told) {
+        snprintf(how, sizeof how, "ended with status %d", process->how);
+        hint =
+            "nothing of this process is lost, and the next call starts another one; is it a script, or a program that "
+            "lacks a library? GPUCHAR_WORKER and worker_path name it, its `--version` tells whether it runs";
     }
-    gpuchar_status status = gc_fail(GPUCHAR_E_WORKER, "%s %s while %s", worker->path, how, doing);
-    gc_hint("nothing of this process is lost, the next call starts another one; was it killed for lack of memory?");
-    return status;
+    return gc_advise(gc_fail(GPUCHAR_E_WORKER, "%s %s while %s", worker->path, how, doing), hint);
 }
 
 static gpuchar_status fail_nonsense(const gc_worker *worker) {
@@ -102,6 +110,9 @@ static gpuchar_status fail_transfer(gc_worker *worker, gc_transfer transfer, con
         return gc_session_check_cancel(worker->session);
     case GC_TRANSFER_TIMED_OUT:
         status = gc_fail(GPUCHAR_E_TIMEOUT, "%s gave no answer while %s", worker->path, doing);
+        gc_hint(
+            "it was ended, and the next call starts another one; is it another program, was it stopped (SIGSTOP), or "
+            "is the machine overloaded? GPUCHAR_WORKER and worker_path name it");
         break;
     case GC_TRANSFER_ENDED:
         status = fail_ended(worker, doing);
@@ -112,6 +123,7 @@ static gpuchar_status fail_transfer(gc_worker *worker, gc_transfer transfer, con
     case GC_TRANSFER_FAILED:
     case GC_TRANSFER_DONE:
         status = gc_fail_os(GPUCHAR_E_WORKER, error, "recv", "no connection to %s while %s", worker->path, doing);
+        gc_hint("the system refused to carry a message between two processes; the next call starts another worker");
         break;
     }
     end_process(worker);
@@ -152,22 +164,24 @@ static gpuchar_status greet(gc_worker *worker) {
 }
 
 static bool answer_fits(const gc_wire_frame *frame, const gc_wire_answer *answer, uint64_t data_bytes) {
-    uint64_t expected = sizeof *answer + (answer->status == GPUCHAR_OK ? data_bytes : 0);
-    return frame->bytes == expected && answer->status <= 0 && answer->domain <= GPUCHAR_DOMAIN_CUBLASLT;
+    bool ended = answer->status == GPUCHAR_OK && !answer->running;
+    uint64_t expected = sizeof *answer + (ended ? data_bytes : 0);
+    return frame->bytes == expected && answer->status <= 0 && answer->domain <= GPUCHAR_DOMAIN_CUBLASLT &&
+           answer->running <= (answer->status == GPUCHAR_OK);
 }
 
-/* The answer without its data, of which there must be `data_bytes` after success. */
-static gc_transfer receive_answer(gc_worker *worker, uint64_t data_bytes, const gc_wait *wait, gc_wire_answer *answer) {
-    int channel = worker->process.channel;
-    gc_wire_frame frame;
-    gc_transfer transfer = gc_channel_receive(channel, &frame, sizeof frame, wait);
-    if (transfer != GC_TRANSFER_DONE) {
-        return transfer;
-    }
-    if (frame.magic != GC_FRAME_MAGIC || frame.kind != GC_FRAME_ANSWER || frame.bytes < sizeof *answer) {
+static gc_transfer receive_frame(gc_worker *worker, const gc_wait *wait, gc_wire_frame *frame) {
+    gc_transfer transfer = gc_channel_receive(worker->process.channel, frame, sizeof *frame, wait);
+    return transfer == GC_TRANSFER_DONE && frame->magic != GC_FRAME_MAGIC ? GC_TRANSFER_NONSENSE : transfer;
+}
+
+/* The answer that a frame announces, without its data, of which there must be `data_bytes` after success. */
+static gc_transfer receive_answer(gc_worker *worker, const gc_wire_frame *frame, uint64_t data_bytes,
+                                  const gc_wait *wait, gc_wire_answer *answer) {
+    if (frame->kind != GC_FRAME_ANSWER || frame->bytes < sizeof *answer) {
         return GC_TRANSFER_NONSENSE;
     }
-    transfer = gc_channel_receive(channel, answer, sizeof *answer, wait);
+    gc_transfer transfer = gc_channel_receive(worker->process.channel, answer, sizeof *answer, wait);
     if (transfer != GC_TRANSFER_DONE) {
         return transfer;
     }
@@ -175,7 +189,7 @@ static gc_transfer receive_answer(gc_worker *worker, uint64_t data_bytes, const 
     answer->call[sizeof answer->call - 1] = 0;
     answer->message[sizeof answer->message - 1] = 0;
     answer->hint[sizeof answer->hint - 1] = 0;
-    return answer_fits(&frame, answer, data_bytes) ? GC_TRANSFER_DONE : GC_TRANSFER_NONSENSE;
+    return answer_fits(frame, answer, data_bytes) ? GC_TRANSFER_DONE : GC_TRANSFER_NONSENSE;
 }
 
 static gpuchar_status fail_as(const gc_wire_answer *answer) {
@@ -185,20 +199,25 @@ static gpuchar_status fail_as(const gc_wire_answer *answer) {
     bool lost = answer->status == GPUCHAR_E_CONTEXT_LOST;
     gpuchar_status status =
         gc_fail_native(lost ? GPUCHAR_E_CUDA : answer->status, native, "in gpuchar-worker: %s", answer->message);
-    gc_hint("%s", lost ? "only the worker's CUDA context is lost; this session can be used on" : answer->hint);
+    const char *hint = answer->hint[0] ? answer->hint : "the message is the worker's; the session can be used on";
+    gc_hint("%s", lost ? "only the worker's CUDA context is lost; this session can be used on" : hint);
     return status;
 }
 
 static gpuchar_status open_device(gc_worker *worker) {
     const gc_wait wait = wait_for(worker, GC_OPEN_NS);
     int channel = worker->process.channel;
+    gc_wire_frame frame;
     gc_wire_answer answer;
     gc_transfer transfer = gc_frame_send(channel, GC_FRAME_OPEN, sizeof worker->open, &wait);
     if (transfer == GC_TRANSFER_DONE) {
         transfer = gc_channel_send(channel, &worker->open, sizeof worker->open, &wait);
     }
     if (transfer == GC_TRANSFER_DONE) {
-        transfer = receive_answer(worker, 0, &wait, &answer);
+        transfer = receive_frame(worker, &wait, &frame);
+    }
+    if (transfer == GC_TRANSFER_DONE) {
+        transfer = receive_answer(worker, &frame, 0, &wait, &answer);
     }
     if (transfer != GC_TRANSFER_DONE) {
         return fail_transfer(worker, transfer, "opening the device");
@@ -233,8 +252,9 @@ static gpuchar_status describe_device(gc_worker *worker) {
     gpuchar_device_entry entry;
     gpuchar_status status = gc_device_entry_read(session->cuda, session->device, 0, &entry);
     if (!status) {
+        _Static_assert(sizeof worker->open.driver == sizeof session->cuda->library.path, "no path is cut");
         snprintf(worker->open.device, sizeof worker->open.device, "%s", entry.uuid);
-        snprintf(worker->open.driver, sizeof worker->open.driver, "%s", session->cuda->library.path);
+        memcpy(worker->open.driver, session->cuda->library.path, sizeof worker->open.driver);
     }
     return status;
 }
@@ -242,7 +262,8 @@ static gpuchar_status describe_device(gc_worker *worker) {
 gpuchar_status gc_worker_start(gpuchar_session *session, gc_worker **worker) {
     *worker = NULL;
     if (session->kind != GC_SESSION_LIVE) {
-        return gc_fail(GPUCHAR_E_NOT_APPLICABLE, "a session without a device has no use for gpuchar-worker");
+        return gc_advise(gc_fail(GPUCHAR_E_NOT_APPLICABLE, "a session without a device has no use for gpuchar-worker"),
+                         "open the session on a GPU");
     }
     gc_worker *made = calloc(1, sizeof *made);
     if (!made) {
@@ -267,6 +288,14 @@ gpuchar_status gc_worker_start(gpuchar_session *session, gc_worker **worker) {
 
 /* ---- one job */
 
+static uint64_t else_of(const gc_worker_job *job) {
+    return job->else_ns ? job->else_ns : GC_ELSE_NS;
+}
+
+static uint64_t sum(uint64_t a, uint64_t b) {
+    return a < UINT64_MAX - b ? a + b : UINT64_MAX;
+}
+
 static void describe_buffers(const gc_worker_job *job, gc_wire_buffer *wire) {
     for (size_t i = 0; i < job->buffer_count; i++) {
         const gc_worker_buffer *buffer = &job->buffers[i];
@@ -277,9 +306,12 @@ static void describe_buffers(const gc_worker_job *job, gc_wire_buffer *wire) {
     }
 }
 
+static const char too_large[] = "make the job smaller, or several of it; its bounds are in worker/protocol.h";
+
 /* `buffers` has room for GC_JOB_BUFFERS_MAX. */
 static gpuchar_status describe(const gc_worker_job *job, gc_wire_job *wire, gc_wire_buffer *buffers) {
     *wire = (gc_wire_job){.image_bytes = job->image_bytes,
+                          .limit_ns = job->limit_ns,
                           .argument_bytes = job->argument_bytes,
                           .buffer_count = (uint32_t)job->buffer_count,
                           .shared_bytes = job->shared_bytes};
@@ -287,16 +319,19 @@ static gpuchar_status describe(const gc_worker_job *job, gc_wire_job *wire, gc_w
     memcpy(wire->block, job->block, sizeof wire->block);
     size_t name_length = strlen(job->kernel);
     if (name_length >= sizeof wire->kernel || job->buffer_count > GC_JOB_BUFFERS_MAX || job->limit_ns == 0) {
-        return gc_fail(GPUCHAR_E_LIMIT, "a job for gpuchar-worker with %zu buffers, %zu letters of name and %llu ns",
-                       job->buffer_count, name_length, (unsigned long long)job->limit_ns);
+        return gc_advise(gc_fail(GPUCHAR_E_LIMIT,
+                                 "a job for gpuchar-worker with %zu buffers, %zu letters of name and %llu ns",
+                                 job->buffer_count, name_length, (unsigned long long)job->limit_ns),
+                         too_large);
     }
     memcpy(wire->kernel, job->kernel, name_length);
     describe_buffers(job, buffers);
     if (gc_job_bytes(wire, buffers) == 0) {
-        return gc_fail(GPUCHAR_E_LIMIT,
-                       "a job for gpuchar-worker is empty, larger than %llu MiB, or has a buffer "
-                       "whose parts lie outside of it",
-                       (unsigned long long)(GC_JOB_MESSAGE_MAX >> 20));
+        return gc_advise(gc_fail(GPUCHAR_E_LIMIT,
+                                 "a job for gpuchar-worker is empty, larger than %llu MiB, or has a buffer "
+                                 "whose parts lie outside of it",
+                                 (unsigned long long)(GC_JOB_MESSAGE_MAX >> 20)),
+                         too_large);
     }
     return GPUCHAR_OK;
 }
@@ -320,34 +355,83 @@ static gc_transfer send_job(int channel, const gc_worker_job *job, const gc_wire
     return sent;
 }
 
+/* What a kernel does to its own context. Failures of the hardware, of memory or of a service say nothing about it. */
+static bool is_kernels_own(const gc_wire_answer *answer) {
+    if (answer->domain != GPUCHAR_DOMAIN_CUDA) {
+        return false;
+    }
+    switch (answer->native_code) {
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_LAUNCH_FAILED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static gc_worker_end end_of(const gc_worker_outcome *outcome) {
+    const gc_wire_answer *answer = &outcome->failure;
+    if (answer->status != GPUCHAR_OK) {
+        return outcome->launched && is_kernels_own(answer) ? GC_WORKER_FAILED : GC_WORKER_NEVER;
+    }
+    return answer->running ? GC_WORKER_TIMED_OUT : GC_WORKER_ENDED;
+}
+
 static gc_transfer receive_outcome(gc_worker *worker, const gc_worker_job *job, uint64_t data_bytes,
                                    const gc_wait *wait, gc_worker_outcome *outcome) {
-    gc_transfer transfer = receive_answer(worker, data_bytes, wait, &outcome->failure);
-    bool ended = transfer == GC_TRANSFER_DONE && outcome->failure.status == GPUCHAR_OK;
-    for (size_t i = 0; i < job->buffer_count && ended && transfer == GC_TRANSFER_DONE; i++) {
-        transfer = gc_channel_receive(worker->process.channel, job->buffers[i].read, job->buffers[i].read_bytes, wait);
+    const gc_wait *until = wait;
+    gc_wait longer;
+    gc_wire_frame frame;
+    gc_transfer transfer = receive_frame(worker, until, &frame);
+    if (transfer == GC_TRANSFER_DONE && frame.kind == GC_FRAME_LAUNCHED) {
+        /* The worker looks at the kernel's limit; this one is for the worker. */
+        longer = wait_for(worker, sum(job->limit_ns, else_of(job)));
+        until = &longer;
+        outcome->launched = true;
+        transfer = frame.bytes == 0 ? receive_frame(worker, until, &frame) : GC_TRANSFER_NONSENSE;
     }
     if (transfer == GC_TRANSFER_DONE) {
-        outcome->end = ended ? GC_WORKER_ENDED : GC_WORKER_FAILED;
-        outcome->elapsed_ns = ended ? outcome->failure.elapsed_ns : 0;
+        transfer = receive_answer(worker, &frame, data_bytes, until, &outcome->failure);
+    }
+    if (transfer != GC_TRANSFER_DONE) {
+        return transfer;
+    }
+    const gc_worker_end end = end_of(outcome);
+    if (!outcome->launched && outcome->failure.status == GPUCHAR_OK) {
+        return GC_TRANSFER_NONSENSE; /* an end without a launch */
+    }
+    for (size_t i = 0; i < job->buffer_count && end == GC_WORKER_ENDED && transfer == GC_TRANSFER_DONE; i++) {
+        transfer = gc_channel_receive(worker->process.channel, job->buffers[i].read, job->buffers[i].read_bytes, until);
+    }
+    if (transfer == GC_TRANSFER_DONE) {
+        outcome->end = end;
+        outcome->elapsed_ns = end == GC_WORKER_ENDED ? outcome->failure.elapsed_ns : 0;
     }
     return transfer;
 }
 
 /* What the transfers of a job came to. */
 static gpuchar_status conclude(gc_worker *worker, gc_transfer transfer, gc_worker_outcome *outcome) {
-    if (transfer == GC_TRANSFER_DONE && outcome->end == GC_WORKER_ENDED) {
-        return GPUCHAR_OK;
+    const char *doing = outcome->launched ? "running a kernel" : "loading a kernel";
+    gpuchar_status status = GPUCHAR_OK;
+    if (transfer != GC_TRANSFER_DONE) {
+        status = fail_transfer(worker, transfer, doing);
+    } else if (outcome->end != GC_WORKER_ENDED) {
+        status = clear_process(worker);
+        if (!status && outcome->end == GC_WORKER_NEVER) {
+            status = fail_as(&outcome->failure);
+        }
     }
-    if (transfer == GC_TRANSFER_DONE) {
-        return clear_process(worker);
+    if (status) {
+        memset(outcome, 0, sizeof *outcome);
     }
-    memset(outcome, 0, sizeof *outcome);
-    if (transfer != GC_TRANSFER_TIMED_OUT) {
-        return fail_transfer(worker, transfer, "running a kernel");
-    }
-    gpuchar_status status = clear_process(worker);
-    outcome->end = status ? GC_WORKER_NEVER : GC_WORKER_TIMED_OUT;
     return status;
 }
 
@@ -356,7 +440,8 @@ gpuchar_status gc_worker_run(gc_worker *worker, const gc_worker_job *job, gc_wor
     gc_wire_buffer buffers[GC_JOB_BUFFERS_MAX];
     memset(outcome, 0, sizeof *outcome);
     if (worker->session->owner != getpid()) {
-        return gc_fail(GPUCHAR_E_FORKED, "this gpuchar-worker was started before this process was forked");
+        return gc_advise(gc_fail(GPUCHAR_E_FORKED, "this gpuchar-worker was started before this process was forked"),
+                         "open a session of its own in the forked process, and fork before the first use of CUDA");
     }
     gpuchar_status status = gc_session_check_cancel(worker->session);
     if (!status) {
@@ -368,7 +453,7 @@ gpuchar_status gc_worker_run(gc_worker *worker, const gc_worker_job *job, gc_wor
     if (status) {
         return status;
     }
-    const gc_wait wait = wait_for(worker, job->limit_ns);
+    const gc_wait wait = wait_for(worker, else_of(job));
     gc_transfer transfer = send_job(worker->process.channel, job, &wire, buffers, &wait);
     if (transfer == GC_TRANSFER_DONE) {
         transfer = receive_outcome(worker, job, gc_job_read_bytes(&wire, buffers), &wait, outcome);

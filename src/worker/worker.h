@@ -30,20 +30,22 @@ typedef struct gc_worker_job {
     uint32_t shared_bytes;
     const gc_worker_buffer *buffers;
     size_t buffer_count;
-    uint64_t limit_ns; /* from here to the answer: loading and copies too */
+    uint64_t limit_ns; /* from the launch to the kernel's end */
+    uint64_t else_ns;  /* for everything else: loading and copies before and after; 0: a minute */
 } gc_worker_job;
 
 typedef enum gc_worker_end {
     GC_WORKER_NEVER,    /* the call itself failed */
     GC_WORKER_ENDED,    /* ran to its end, buffers are read */
-    GC_WORKER_FAILED,   /* a call of the driver failed, see `failure` */
-    GC_WORKER_TIMED_OUT /* ended together with its process */
+    GC_WORKER_FAILED,   /* launched, and broke its context; see `failure` */
+    GC_WORKER_TIMED_OUT /* launched, and had not ended when its limit was over; then its process was ended */
 } gc_worker_end;
 
 typedef struct gc_worker_outcome {
     gc_worker_end end;
     uint64_t elapsed_ns;    /* of the kernel, by events; ENDED only */
     gc_wire_answer failure; /* FAILED only */
+    bool launched;
 } gc_worker_outcome;
 
 /*
@@ -55,9 +57,11 @@ typedef struct gc_worker_outcome {
 gpuchar_status gc_worker_start(gpuchar_session *session, gc_worker **worker);
 
 /*
- * Runs one job. That a kernel fails or takes too long is an outcome; after those two, and after a failure of this
- * call, the next job starts another process. Failures: as above, E_LIMIT (the job is larger than protocol.h allows or
- * has no time), E_FORKED.
+ * Runs one job. That a kernel breaks its context or does not end is an outcome; after those two, and after a failure of
+ * this call, the next job starts another process. Failures: as above, E_LIMIT (the job is larger than protocol.h allows
+ * or has no time), E_FORKED, E_TIMEOUT (loading, or an answer, takes longer than else_ns); and what the driver there says
+ * that is no word on the kernel, as gc_cuda_check, with its native code: a module or a launch refused, no memory, a
+ * failure of the hardware.
  */
 gpuchar_status gc_worker_run(gc_worker *worker, const gc_worker_job *job, gc_worker_outcome *outcome);
 

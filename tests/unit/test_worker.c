@@ -3,8 +3,10 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 static void test_jobs(void **state) {
     (void)state;
@@ -52,8 +54,8 @@ static void test_sizes(void **state) {
     make_job(&add, "none of these", 60000);
     add.job.buffer_count = 0;
     add.job.argument_bytes = 0;
-    assert_failure(gc_worker_run(worker, &add.job, &outcome), GPUCHAR_OK);
-    assert_int_equal(outcome.end, GC_WORKER_FAILED);
+    assert_failure(gc_worker_run(worker, &add.job, &outcome), GPUCHAR_E_CUDA);
+    assert_int_equal(outcome.end, GC_WORKER_NEVER);
     free(in);
     free(out);
     gc_worker_stop(worker);
@@ -63,6 +65,7 @@ static void test_sizes(void **state) {
 static void expect_limit(gc_worker *worker, const add_job *add) {
     gc_worker_outcome outcome;
     assert_failure(gc_worker_run(worker, &add->job, &outcome), GPUCHAR_E_LIMIT);
+    assert_true(gpuchar_last_error()->hint[0] != 0);
     assert_int_equal(outcome.end, GC_WORKER_NEVER);
 }
 
@@ -116,52 +119,116 @@ static void test_limits(void **state) {
 
 static void test_time_limit(void **state) {
     (void)state;
-    static const char *const kernels[] = {"endless", "hang"};
     fixture f = open_fixture(GPUCHAR_WORKER_FILE);
     gc_worker *worker = NULL;
     assert_failure(gc_worker_start(f.session, &worker), GPUCHAR_OK);
-    for (int i = 0; i < 2; i++) {
+    add_job add;
+    gc_worker_outcome outcome;
+    pid_t before = child_of(getpid());
+    make_job(&add, "endless", 100);
+    uint64_t begin = gc_now_ns();
+    assert_failure(gc_worker_run(worker, &add.job, &outcome), GPUCHAR_OK);
+    uint64_t took = gc_now_ns() - begin;
+    assert_int_equal(outcome.end, GC_WORKER_TIMED_OUT);
+    assert_int_equal(outcome.elapsed_ns, 0);
+    assert_in_range(took, 100 * NS_PER_MS, 5000 * NS_PER_MS);
+    assert_int_equal(child_of(getpid()), 0);
+    assert_adds(worker);
+    assert_int_not_equal(child_of(getpid()), before);
+    gc_worker_stop(worker);
+    close_fixture(&f);
+}
+
+/*
+ * Silence is no word on a kernel: a launch that hangs, a driver that does not come back. Nor is the kernel's limit one for
+ * the launch.
+ */
+static void test_no_answer(void **state) {
+    (void)state;
+    static const struct {
+        const char *kernel, *doing;
+    } cases[] = {{"hang", "loading a kernel"}, {"deaf", "running a kernel"}};
+    fixture f = open_fixture(GPUCHAR_WORKER_FILE);
+    gc_worker *worker = NULL;
+    assert_failure(gc_worker_start(f.session, &worker), GPUCHAR_OK);
+    for (size_t i = 0; i < GC_COUNT(cases); i++) {
         add_job add;
         gc_worker_outcome outcome;
-        pid_t before = child_of(getpid());
-        make_job(&add, kernels[i], 100);
+        make_job(&add, cases[i].kernel, 10);
+        add.job.else_ns = 200 * NS_PER_MS;
         uint64_t begin = gc_now_ns();
-        assert_failure(gc_worker_run(worker, &add.job, &outcome), GPUCHAR_OK);
-        uint64_t took = gc_now_ns() - begin;
-        assert_int_equal(outcome.end, GC_WORKER_TIMED_OUT);
-        assert_int_equal(outcome.elapsed_ns, 0);
-        assert_in_range(took, 100 * NS_PER_MS, 5000 * NS_PER_MS);
+        assert_failure(gc_worker_run(worker, &add.job, &outcome), GPUCHAR_E_TIMEOUT);
+        assert_in_range(gc_now_ns() - begin, 200 * NS_PER_MS, 5000 * NS_PER_MS);
+        assert_contains(gpuchar_last_error()->message, cases[i].doing);
+        assert_contains(gpuchar_last_error()->hint, "SIGSTOP");
+        assert_int_equal(outcome.end, GC_WORKER_NEVER);
         assert_int_equal(child_of(getpid()), 0);
         assert_adds(worker);
-        assert_int_not_equal(child_of(getpid()), before);
     }
+    gc_worker_stop(worker);
+    close_fixture(&f);
+}
+
+static void *continue_child(void *user) {
+    (void)user;
+    nap_ms(300);
+    kill(child_of(getpid()), SIGCONT);
+    return NULL;
+}
+
+/* A process that was stopped for longer than its kernel's limit says nothing of the kernel until it goes on. */
+static void test_stopped(void **state) {
+    (void)state;
+    fixture f = open_fixture(GPUCHAR_WORKER_FILE);
+    gc_worker *worker = NULL;
+    gc_worker_outcome outcome;
+    add_job add;
+    pthread_t other;
+    assert_failure(gc_worker_start(f.session, &worker), GPUCHAR_OK);
+    make_job(&add, "stopped", 20);
+    assert_int_equal(pthread_create(&other, NULL, continue_child, NULL), 0);
+    assert_failure(gc_worker_run(worker, &add.job, &outcome), GPUCHAR_OK);
+    pthread_join(other, NULL);
+    assert_int_equal(outcome.end, GC_WORKER_ENDED);
+    make_job(&add, "stopped", 20); /* and never continued */
+    add.job.else_ns = 100 * NS_PER_MS;
+    assert_failure(gc_worker_run(worker, &add.job, &outcome), GPUCHAR_E_TIMEOUT);
+    assert_adds(worker);
     gc_worker_stop(worker);
     close_fixture(&f);
 }
 
 static void expect_failed(gc_worker *worker, const add_job *add, int code, const char *call, gpuchar_status status) {
     gc_worker_outcome outcome;
-    assert_failure(gc_worker_run(worker, &add->job, &outcome), GPUCHAR_OK);
-    assert_int_equal(outcome.end, GC_WORKER_FAILED);
-    assert_int_equal(outcome.failure.domain, GPUCHAR_DOMAIN_CUDA);
-    assert_int_equal(outcome.failure.native_code, code);
-    assert_string_equal(outcome.failure.call, call);
-    assert_failure(gc_worker_fail(&outcome), status);
+    assert_failure(gc_worker_run(worker, &add->job, &outcome), status);
+    assert_int_equal(outcome.end, GC_WORKER_NEVER);
+    assert_int_equal(gpuchar_last_error()->domain, GPUCHAR_DOMAIN_CUDA);
     assert_int_equal(gpuchar_last_error()->native_code, code);
     assert_string_equal(gpuchar_last_error()->call, call);
     assert_contains(gpuchar_last_error()->message, "gpuchar-worker");
+    assert_true(gpuchar_last_error()->hint[0] != 0);
     assert_adds(worker);
 }
 
-/* What a driver refuses is an outcome; a context lost there is not the caller's. */
+/* A kernel that breaks its context is an outcome, and the context is not the caller's; what a driver refuses is a failure. */
 static void test_failures(void **state) {
     (void)state;
     fixture f = open_fixture(GPUCHAR_WORKER_FILE);
     gc_worker *worker = NULL;
     assert_failure(gc_worker_start(f.session, &worker), GPUCHAR_OK);
     add_job add;
-    make_job(&add, "fault", 60000);
-    expect_failed(worker, &add, CUDA_ERROR_ILLEGAL_ADDRESS, "cuEventSynchronize", GPUCHAR_E_CUDA);
+    gc_worker_outcome outcome;
+    assert_failure(run_kernel(worker, "fault", &outcome), GPUCHAR_OK);
+    assert_int_equal(outcome.end, GC_WORKER_FAILED);
+    assert_int_equal(outcome.failure.native_code, CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_string_equal(outcome.failure.call, "cuEventQuery");
+    assert_failure(gc_worker_fail(&outcome), GPUCHAR_E_CUDA);
+    assert_int_equal(gpuchar_last_error()->native_code, CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_contains(gpuchar_last_error()->hint, "only the worker's");
+    make_job(&add, "worn out", 60000); /* the GPU's memory, not the kernel */
+    expect_failed(worker, &add, CUDA_ERROR_ECC_UNCORRECTABLE, "cuEventQuery", GPUCHAR_E_CUDA);
+    make_job(&add, "refused", 60000);
+    expect_failed(worker, &add, CUDA_ERROR_ILLEGAL_ADDRESS, "cuLaunchKernel", GPUCHAR_E_CUDA);
     make_job(&add, "no such kernel", 60000);
     expect_failed(worker, &add, CUDA_ERROR_NOT_FOUND, "cuModuleGetFunction", GPUCHAR_E_CUDA);
     make_job(&add, "add", 60000);
@@ -187,11 +254,14 @@ static void test_death(void **state) {
     assert_failure(gc_worker_start(f.session, &worker), GPUCHAR_OK);
     assert_failure(run_kernel(worker, "crash", &outcome), GPUCHAR_E_WORKER);
     assert_contains(gpuchar_last_error()->message, "signal 9");
+    assert_contains(gpuchar_last_error()->hint, "lack of memory");
     assert_int_equal(outcome.end, GC_WORKER_NEVER);
     assert_int_equal(child_of(getpid()), 0);
     assert_adds(worker);
     assert_failure(run_kernel(worker, "quit", &outcome), GPUCHAR_E_WORKER);
     assert_contains(gpuchar_last_error()->message, "status 3");
+    assert_null(strstr(gpuchar_last_error()->hint, "memory"));
+    assert_contains(gpuchar_last_error()->hint, "worker_path");
     assert_adds(worker);
     /* Killed while it had nothing to do: nobody needs to know. */
     assert_int_equal(kill(child_of(getpid()), SIGKILL), 0);
@@ -385,6 +455,153 @@ static void test_no_orphan(void **state) {
     assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
 }
 
+/* What `work` does in a child of this process that has a namespace of process numbers for its own children; false: not here. */
+static bool in_namespace(void (*work)(void)) {
+    int ended = -1;
+    pid_t host = fork();
+    if (host == 0) {
+        if (unshare(CLONE_NEWPID) != 0) _exit(77);
+        work();
+        _exit(0);
+    }
+    assert_int_equal(waitpid(host, &ended, 0), host);
+    assert_true(WIFEXITED(ended));
+    if (WEXITSTATUS(ended) != 0 && WEXITSTATUS(ended) != 77) fail_msg("step %d failed", WEXITSTATUS(ended));
+    return WEXITSTATUS(ended) == 0;
+}
+
+/* Without cmocka, which belongs to the parent: the exit status tells what went wrong. */
+static void work_in_namespace(void) {
+    fixture f = open_fixture(GPUCHAR_WORKER_FILE);
+    gc_worker *worker = NULL;
+    gc_worker_outcome outcome;
+    if (gc_worker_start(f.session, &worker) != GPUCHAR_OK) _exit(2);
+    nap_ms(1200); /* it looks at its parent twice a second */
+    if (run_kernel(worker, "add", &outcome) != GPUCHAR_OK || outcome.end != GC_WORKER_ENDED) _exit(3);
+    gc_worker_stop(worker);
+    /* The worker was the namespace's first process: there will be no other one, which the hint tells. */
+    if (gc_worker_start(f.session, &worker) != GPUCHAR_E_OUT_OF_MEMORY) _exit(4);
+    if (!strstr(gpuchar_last_error()->hint, "CLONE_NEWPID")) _exit(5);
+}
+
+/* A host that is killed while its worker, whose parent it cannot see, runs a kernel without end. */
+static void be_killed_in_namespace(void) {
+    fixture f = open_fixture(GPUCHAR_WORKER_FILE);
+    gc_worker *worker = NULL;
+    add_job add;
+    gc_worker_outcome outcome;
+    if (gc_worker_start(f.session, &worker) != GPUCHAR_OK) _exit(6);
+    make_job(&add, "deaf", 60000);
+    if (fork() == 0) { /* it keeps the socket open */
+        nap_ms(5000);
+        _exit(0);
+    }
+    gc_worker_run(worker, &add.job, &outcome);
+    _exit(7);
+}
+
+static void *kill_after_a_second(void *user) {
+    nap_ms(1000);
+    kill(*(const pid_t *)user, SIGKILL);
+    return NULL;
+}
+
+static void test_namespace(void **state) {
+    (void)state;
+    if (under_valgrind() || !in_namespace(work_in_namespace)) skip();
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+    pid_t host = fork();
+    if (host == 0) {
+        if (unshare(CLONE_NEWPID) != 0) _exit(77);
+        be_killed_in_namespace();
+    }
+    pthread_t killer;
+    assert_int_equal(pthread_create(&killer, NULL, kill_after_a_second, &host), 0);
+    assert_int_equal(waitpid(host, NULL, 0), host);
+    pthread_join(killer, NULL);
+    uint64_t begin = gc_now_ns();
+    /* The worker is the first process of the namespace, so its end takes the others along. */
+    while (child_of(getpid()) != 0 && gc_now_ns() - begin < 2000 * NS_PER_MS) {
+        while (waitpid(-1, NULL, WNOHANG) > 0) {
+        }
+        nap_ms(10);
+    }
+    assert_int_equal(child_of(getpid()), 0);
+    assert_in_range(gc_now_ns() - begin, 0, 1500 * NS_PER_MS);
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
+}
+
+/* Each refusal of the system to start a program says what may be done about it. */
+static void test_no_processes(void **state) {
+    (void)state;
+    if (under_valgrind() || getuid() != 0) skip();
+    int ended = -1;
+    pid_t child = fork();
+    if (child == 0) {
+        fixture f = open_fixture(GPUCHAR_WORKER_FILE);
+        gc_worker *worker = NULL;
+        const struct rlimit none = {1, 1};
+        /* The limit does not hold for root. */
+        if (setrlimit(RLIMIT_NPROC, &none) != 0 || setuid(65534) != 0) _exit(77);
+        const gpuchar_status status = gc_worker_start(f.session, &worker);
+        if (status == GPUCHAR_OK || status == GPUCHAR_E_NO_WORKER)
+            _exit(77); /* a build tree that others may not read */
+        _exit(status == GPUCHAR_E_WORKER && gpuchar_last_error()->native_code == EAGAIN &&
+                      strstr(gpuchar_last_error()->hint, "ulimit -u")
+                  ? 0
+                  : 1);
+    }
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    if (WIFEXITED(ended) && WEXITSTATUS(ended) == 77) skip();
+    assert_int_equal(ended, 0);
+}
+
+/* A driver whose path is longer than most: it is the one that the worker opens, too. */
+static void test_long_driver_path(void **state) {
+    (void)state;
+    char path[3000] = "/tmp/gpuchar_test_XXXXXX", command[8192], top[64];
+    assert_non_null(mkdtemp(path));
+    memcpy(top, path, strlen(path) + 1);
+    while (strlen(path) < 2000) {
+        const size_t length = strlen(path);
+        snprintf(path + length, sizeof path - length, "/%0200d", 0);
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    strcat(path, "/driver.so");
+    snprintf(command, sizeof command, "cp %s %s", WORKER_DRIVER, path);
+    assert_int_equal(system(command), 0);
+    fixture f = open_fixture_with(GPUCHAR_WORKER_FILE, path);
+    gc_worker *worker = NULL;
+    assert_failure(gc_worker_start(f.session, &worker), GPUCHAR_OK);
+    assert_adds(worker);
+    gpuchar_runtime_info info = GPUCHAR_RUNTIME_INFO_INIT;
+    assert_failure(gpuchar_runtime_get_info(f.runtime, &info), GPUCHAR_OK);
+    assert_int_equal(strlen(info.cuda.path), sizeof info.cuda.path - 1);
+    gc_worker_stop(worker);
+    close_fixture(&f);
+    snprintf(command, sizeof command, "rm -r %s", top);
+    assert_int_equal(system(command), 0);
+}
+
+/* Relative paths are of the folder in which the runtime was opened. */
+static void test_relative_path(void **state) {
+    (void)state;
+    char before[4096], folder[] = GPUCHAR_WORKER_FILE, *slash = strrchr(folder, '/');
+    *slash = 0;
+    assert_non_null(getcwd(before, sizeof before));
+    assert_int_equal(chdir(folder), 0);
+    char relative[300];
+    snprintf(relative, sizeof relative, "%s", slash + 1);
+    fixture f = open_fixture(relative);
+    gc_worker *worker = NULL;
+    assert_int_equal(chdir("/"), 0);
+    assert_failure(gc_worker_start(f.session, &worker), GPUCHAR_OK);
+    assert_adds(worker);
+    gc_worker_stop(worker);
+    close_fixture(&f);
+    assert_int_equal(chdir(before), 0);
+}
+
 /* With every number of descriptors left, from none on: a clear error or a worker. */
 static void test_no_descriptors(void **state) {
     (void)state;
@@ -405,6 +622,7 @@ static void test_no_descriptors(void **state) {
         if (status) {
             failures++;
             assert_failure(status, GPUCHAR_E_WORKER);
+            assert_true(gpuchar_last_error()->hint[0] != 0);
             assert_null(worker);
         }
         if (left == 0) {
@@ -472,6 +690,8 @@ int main(void) {
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_time_limit),
+        cmocka_unit_test(test_no_answer),
+        cmocka_unit_test(test_stopped),
         cmocka_unit_test(test_failures),
         cmocka_unit_test(test_death),
         cmocka_unit_test(test_killed),
@@ -481,6 +701,10 @@ int main(void) {
         cmocka_unit_test(test_handler_of_the_host),
         cmocka_unit_test(test_fork),
         cmocka_unit_test(test_no_orphan),
+        cmocka_unit_test(test_namespace),
+        cmocka_unit_test(test_no_processes),
+        cmocka_unit_test(test_long_driver_path),
+        cmocka_unit_test(test_relative_path),
         cmocka_unit_test(test_no_descriptors),
         cmocka_unit_test(test_inherits_nothing),
         cmocka_unit_test(test_closed_streams),

@@ -24,6 +24,7 @@ static void expect_start(const char *mode, gpuchar_status expected, const char *
     assert_null(worker);
     assert_contains(gpuchar_last_error()->message, part);
     assert_contains(gpuchar_last_error()->message, "worker_impostor");
+    assert_true(gpuchar_last_error()->hint[0] != 0);
     close_fixture(&f);
 }
 
@@ -69,10 +70,19 @@ static void test_bad_answers(void **state) {
     static const struct {
         const char *mode, *part;
     } answers[] = {
-        {"frame magic", "does not answer as"},     {"frame kind", "does not answer as"},
-        {"too long", "does not answer as"},        {"too short", "does not answer as"},
-        {"positive status", "does not answer as"}, {"wild domain", "does not answer as"},
-        {"half of the data", "status 5"},          {"dies in the middle", "signal 9"},
+        {"frame magic", "does not answer as"},
+        {"frame kind", "does not answer as"},
+        {"too long", "does not answer as"},
+        {"too short", "does not answer as"},
+        {"positive status", "does not answer as"},
+        {"wild domain", "does not answer as"},
+        {"half of the data", "status 5"},
+        {"dies in the middle", "signal 9 while running"},
+        {"long launch", "does not answer as"},
+        {"ends without a launch", "does not answer as"},
+        {"runs and fails", "does not answer as"},
+        {"runs twice", "does not answer as"},
+        {"dies while loading", "signal 15 while loading"},
     };
     for (size_t i = 0; i < GC_COUNT(answers); i++) {
         fixture f = open_fixture(WORKER_IMPOSTOR);
@@ -103,10 +113,9 @@ static void test_endless_texts(void **state) {
     gc_worker *worker = NULL;
     gc_worker_outcome outcome;
     assert_failure(start_impostor(&f, "endless texts", &worker), GPUCHAR_OK);
-    assert_failure(run_kernel(worker, "add", &outcome), GPUCHAR_OK);
-    assert_int_equal(outcome.end, GC_WORKER_FAILED);
-    assert_int_equal(strlen(outcome.failure.message), sizeof outcome.failure.message - 1);
-    assert_failure(gc_worker_fail(&outcome), GPUCHAR_E_CUDA);
+    assert_failure(run_kernel(worker, "add", &outcome), GPUCHAR_E_CUDA);
+    assert_int_equal(outcome.end, GC_WORKER_NEVER);
+    assert_non_null(strstr(gpuchar_last_error()->message, "AAAA"));
     gc_worker_stop(worker);
     close_fixture(&f);
 }
@@ -114,7 +123,7 @@ static void test_endless_texts(void **state) {
 /* The limit holds for one that sends a byte now and then, and for one that does not read. */
 static void test_slow_ones(void **state) {
     (void)state;
-    static const char *const modes[] = {"trickle", "deaf"};
+    static const char *const modes[] = {"trickle", "deaf", "never launches", "never answers"};
     static char large[8 << 20];
     for (size_t i = 0; i < GC_COUNT(modes); i++) {
         fixture f = open_fixture(WORKER_IMPOSTOR);
@@ -122,15 +131,16 @@ static void test_slow_ones(void **state) {
         gc_worker_outcome outcome;
         add_job add;
         assert_failure(start_impostor(&f, modes[i], &worker), GPUCHAR_OK);
-        make_job(&add, "add", 300);
+        make_job(&add, "add", 100);
+        add.job.else_ns = 300 * NS_PER_MS;
         if (i == 1) {
             add.job.image = large;
             add.job.image_bytes = sizeof large;
         }
         uint64_t begin = gc_now_ns();
-        assert_failure(gc_worker_run(worker, &add.job, &outcome), GPUCHAR_OK);
-        assert_int_equal(outcome.end, GC_WORKER_TIMED_OUT);
-        assert_in_range(gc_now_ns() - begin, 300 * NS_PER_MS, 5000 * NS_PER_MS);
+        assert_failure(gc_worker_run(worker, &add.job, &outcome), GPUCHAR_E_TIMEOUT);
+        assert_int_equal(outcome.end, GC_WORKER_NEVER);
+        assert_in_range(gc_now_ns() - begin, (i % 3 ? 300 : 400) * NS_PER_MS, 5000 * NS_PER_MS);
         gc_worker_stop(worker);
         close_fixture(&f);
     }

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "progress_plan.h"
+
 typedef struct add_arguments {
     uint64_t in, out;
     uint32_t count, plus;
@@ -18,12 +20,30 @@ typedef struct add_arguments {
 
 enum { MEMORY_MAX = 1 << 30 };
 
-static const char *const kernels[] = {"add", "endless", "fault", "hang", "crash", "quit"};
+static const char *const kernels[] = {"add",
+                                      "endless",
+                                      "fault",
+                                      "hang",
+                                      "crash",
+                                      "quit",
+                                      "deaf",
+                                      "stopped",
+                                      "worn out",
+                                      "refused",
+                                      "gpuchar_forward_progress"};
 static const char *running = "";
 static bool faulted;
 
 static CUresult kernel_ModuleLoadData(CUmodule *module, const void *image) {
     *module = (CUmodule)(uintptr_t)&kernels;
+    if ((uintptr_t)image % 16 == 0 && memcmp(image,
+                                             "\x7f"
+                                             "ELF",
+                                             4) == 0) {
+        plan_next();
+        plan_sleep("slow load");
+        return plan_is("load") ? CUDA_ERROR_NO_BINARY_FOR_GPU : CUDA_SUCCESS;
+    }
     return (uintptr_t)image % 16 == 0 && memcmp(image, "cubin", 5) == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_IMAGE;
 }
 static CUresult kernel_ModuleUnload(CUmodule module) {
@@ -47,7 +67,7 @@ static CUresult kernel_FuncSetAttribute(CUfunction function, CUfunction_attribut
                : CUDA_ERROR_INVALID_VALUE;
 }
 static CUresult kernel_MemAlloc(CUdeviceptr *address, size_t bytes) {
-    void *memory = bytes <= MEMORY_MAX ? malloc(bytes) : NULL;
+    void *memory = bytes <= MEMORY_MAX && !plan_is("memory") ? malloc(bytes) : NULL;
     *address = (CUdeviceptr)(uintptr_t)memory;
     if (memory) {
         memset(memory, 0xa5, bytes);
@@ -65,8 +85,9 @@ static CUresult kernel_MemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t 
 }
 static CUresult kernel_MemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes, CUstream stream) {
     (void)stream;
+    plan_sleep("slow read");
     memcpy(to, (const void *)(uintptr_t)from, bytes);
-    return CUDA_SUCCESS;
+    return plan_is("read") ? CUDA_ERROR_ILLEGAL_ADDRESS : CUDA_SUCCESS;
 }
 static CUresult kernel_MemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream) {
     (void)stream;
@@ -87,10 +108,26 @@ static CUresult kernel_EventRecord(CUevent event, CUstream stream) {
     (void)stream;
     return faulted ? CUDA_ERROR_ILLEGAL_ADDRESS : CUDA_SUCCESS;
 }
-static CUresult kernel_EventSynchronize(CUevent event) {
+static CUresult kernel_EventQuery(CUevent event) {
     (void)event;
-    while (strcmp(running, "endless") == 0) {
+    if (plan_is("endless")) {
+        return CUDA_ERROR_NOT_READY;
+    }
+    if (plan_is("fault") || plan_is("ecc")) {
+        return plan_is("ecc") ? CUDA_ERROR_ECC_UNCORRECTABLE : CUDA_ERROR_ILLEGAL_ADDRESS;
+    }
+    if (strcmp(running, "endless") == 0) {
+        return CUDA_ERROR_NOT_READY;
+    }
+    while (strcmp(running, "deaf") == 0) {
         pause();
+    }
+    if (strcmp(running, "stopped") == 0) {
+        running = ""; /* continued, it had ended meanwhile */
+        raise(SIGSTOP);
+    }
+    if (strcmp(running, "worn out") == 0) {
+        return CUDA_ERROR_ECC_UNCORRECTABLE;
     }
     faulted = faulted || strcmp(running, "fault") == 0;
     return faulted ? CUDA_ERROR_ILLEGAL_ADDRESS : CUDA_SUCCESS;
@@ -111,6 +148,14 @@ static CUresult kernel_LaunchKernel(CUfunction function, unsigned grid_x, unsign
         for (;;) {
             pause();
         }
+    } else if (strcmp(running, "refused") == 0) {
+        return CUDA_ERROR_ILLEGAL_ADDRESS; /* a context that was broken before this launch: not its own doing */
+    } else if (strcmp(running, "gpuchar_forward_progress") == 0) {
+        if (plan_is("refuse")) {
+            return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+        }
+        plan_crash();
+        plan_launch(parameters[0]);
     } else if (strcmp(running, "crash") == 0) {
         raise(SIGKILL);
     } else if (strcmp(running, "quit") == 0) {
@@ -143,10 +188,10 @@ __attribute__((visibility("default"))) CUresult cuGetProcAddress_v2(const char *
     const struct {
         const char *name;
         void *address;
-    } own[] = {OWN(ModuleLoadData),   OWN(ModuleUnload),     OWN(ModuleGetFunction), OWN(FuncSetAttribute),
-               OWN(MemAlloc),         OWN(MemFree),          OWN(MemcpyHtoDAsync),   OWN(MemcpyDtoHAsync),
-               OWN(MemsetD8Async),    OWN(EventCreate),      OWN(EventDestroy),      OWN(EventRecord),
-               OWN(EventSynchronize), OWN(EventElapsedTime), OWN(LaunchKernel)};
+    } own[] = {OWN(ModuleLoadData), OWN(ModuleUnload),     OWN(ModuleGetFunction), OWN(FuncSetAttribute),
+               OWN(MemAlloc),       OWN(MemFree),          OWN(MemcpyHtoDAsync),   OWN(MemcpyDtoHAsync),
+               OWN(MemsetD8Async),  OWN(EventCreate),      OWN(EventDestroy),      OWN(EventRecord),
+               OWN(EventQuery),     OWN(EventElapsedTime), OWN(LaunchKernel)};
 #undef OWN
     for (size_t i = 0; i < sizeof own / sizeof own[0] && result == CUDA_SUCCESS; i++) {
         if (strcmp(symbol, own[i].name) == 0) {

@@ -68,12 +68,12 @@ static inline pid_t child_of(pid_t parent) {
     return found;
 }
 
-static inline fixture open_fixture(const char *worker_path) {
+static inline fixture open_fixture_with(const char *worker_path, const char *driver) {
     fixture f;
     memset(&f, 0, sizeof f);
     fake_reset();
     gpuchar_runtime_options options = GPUCHAR_RUNTIME_OPTIONS_INIT;
-    options.cuda_path = WORKER_DRIVER;
+    options.cuda_path = driver;
     options.nvml_path = "/nonexistent/libnvidia-ml.so.1";
     options.worker_path = worker_path;
     assert_failure(gpuchar_runtime_open(&options, &f.runtime), GPUCHAR_OK);
@@ -81,6 +81,10 @@ static inline fixture open_fixture(const char *worker_path) {
     assert_failure(gc_session_enter(f.session, &f.scope), GPUCHAR_OK);
     f.descriptors = count_descriptors();
     return f;
+}
+
+static inline fixture open_fixture(const char *worker_path) {
+    return open_fixture_with(worker_path, WORKER_DRIVER);
 }
 
 /* Neither descriptors nor children are left. */
@@ -160,6 +164,7 @@ static inline void run_a_mixture(const fixture *f) {
         assert_int_equal(outcome.end, GC_WORKER_TIMED_OUT);
         assert_failure(run_kernel(worker, "fault", &outcome), GPUCHAR_OK);
         assert_int_equal(outcome.end, GC_WORKER_FAILED);
+        assert_int_equal(outcome.failure.native_code, CUDA_ERROR_ILLEGAL_ADDRESS);
         assert_failure(run_kernel(worker, "quit", &outcome), GPUCHAR_E_WORKER);
         assert_adds(worker);
         gc_worker_stop(worker);

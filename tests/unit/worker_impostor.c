@@ -109,6 +109,16 @@ static void answer_job(void) {
         wait_for_death();
     }
     skip_message();
+    if (is("ends without a launch")) {
+        say_answer(answer, announced);
+        wait_for_death();
+    } else if (is("dies while loading")) {
+        raise(SIGTERM);
+    } else if (is("never launches")) {
+        wait_for_death();
+    }
+    const gc_wire_frame launched = {.magic = GC_FRAME_MAGIC, .kind = GC_FRAME_LAUNCHED, .bytes = is("long launch")};
+    say(&launched, sizeof launched);
     if (is("dies in the middle")) {
         raise(SIGKILL);
     } else if (is("trickle")) {
@@ -123,6 +133,13 @@ static void answer_job(void) {
         announced = 8;
     } else if (is("positive status")) {
         answer.status = GPUCHAR_CAVEAT;
+    } else if (is("runs and fails")) {
+        answer.status = GPUCHAR_E_CUDA;
+        answer.running = 1;
+    } else if (is("runs twice")) {
+        answer.running = 2;
+    } else if (is("never answers")) {
+        wait_for_death();
     } else if (is("wild domain")) {
         answer.status = GPUCHAR_E_CUDA;
         answer.domain = 1000;
@@ -130,6 +147,7 @@ static void answer_job(void) {
         memset(&answer, 'A', sizeof answer);
         answer.status = GPUCHAR_E_CUDA;
         answer.domain = GPUCHAR_DOMAIN_CUDA;
+        answer.running = 0;
     }
     say_answer(answer, announced);
     wait_for_death();
