@@ -94,7 +94,8 @@ fake_thread *fake_this_thread(void) {
 
 static void count(fake_library library, const char *name) {
     size_t i = 0;
-    while (i < call_count && strcmp(calls[i].name, name) != 0) i++;
+    /* A wrapper always gives the same text. */
+    while (i < call_count && calls[i].name != name) i++;
     if (i == FAKE_CALLS_MAX) abort();
     if (i == call_count) calls[call_count++] = (fake_call){library, name, 0};
     calls[i].count++;

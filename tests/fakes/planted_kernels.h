@@ -134,18 +134,24 @@ typedef struct planted_shapes_args {
 static inline planted_work planted_shapes(const planted *p, const fake_launch *launch) {
     const planted_shapes_args *args = launch->arguments;
     const double body = planted_body(launch), looped = body + (double)p->control;
-    double lanes_at[63] = {0}, turns_at[63] = {0};
+    double lanes_of[32] = {0}, lanes_at[63] = {0}, turns_at[63] = {0};
+    uint32_t zeros = 0;
     planted_work work = {.fault = launch->block > 32};
     for (unsigned lane = 0; lane < 32 && lane < launch->block; lane++) {
-        for (int depth = 0; depth < 6 && args->lanes[lane] < 32; depth++) {
-            const int node = (1 << depth) - 1 + (args->lanes[lane] >> (5 - depth));
-            lanes_at[node]++;
-            turns_at[node] = fmax(turns_at[node], planted_turns(args->turns[node] ^ args->zeros[lane]));
+        lanes_of[args->lanes[lane] % 32] += args->lanes[lane] < 32;
+        zeros |= args->zeros[lane];
+    }
+    for (int path = 0; path < 32; path++) {
+        for (int depth = 0; depth < 6 && lanes_of[path] > 0; depth++) {
+            const int node = (1 << depth) - 1 + (path >> (5 - depth));
+            lanes_at[node] += lanes_of[path];
+            turns_at[node] = planted_turns(args->turns[node] ^ zeros);
         }
     }
     for (int node = 0; node < 63; node++) {
+        if (lanes_at[node] == 0) continue;
         const double longer = node == 31 + 7 ? 1 + p->longer_path : 1;
-        work.cycles += turns_at[node] * p->link * body * longer + (lanes_at[node] > 0 ? p->node : 0);
+        work.cycles += turns_at[node] * p->link * body * longer + p->node;
         work.turns += turns_at[node];
         work.warp_instructions += turns_at[node] * looped;
         work.thread_instructions += turns_at[node] * looped * lanes_at[node];

@@ -304,7 +304,7 @@ static inline outcome act_cancel(bench *b) {
 
 static inline void bench_open(bench *b, const scene *s) {
     *b = (bench){.law = planted_default()};
-    b->law.link = 32; /* the fewer turns take their time: else the warm-up has more launches */
+    b->law.link = 320; /* a launch takes its time: the shorter it is, the more of them the warm-up has */
     fake_reset();
     fake()->nvml_processes = 2;
     fake()->nvml_knows = 3;
