@@ -260,6 +260,11 @@ static inline outcome act_progress(bench *b) {
     return o;
 }
 
+/* The driver in the worker's process runs nothing, and what it leaves is told as what no kernel can have left. */
+static inline bool is_idle(const scene *s, const outcome *clean) {
+    return s->act == act_progress && clean->status == GPUCHAR_E_MEASUREMENT;
+}
+
 #define ACTS(experiment)                                                                                               \
     static inline outcome act_##experiment##_off(bench *b) {                                                           \
         return experiment(b, GPUCHAR_COUNTERS_OFF);                                                                    \

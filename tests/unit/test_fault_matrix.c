@@ -331,7 +331,7 @@ static void run_scene(const scene *s) {
     fake_calls_clear();
     outcome clean = s->act(&b);
     size_t count = fake_calls(calls);
-    assert_true(clean.status >= 0 || s->act == act_cancel);
+    assert_true(clean.status >= 0 || s->act == act_cancel || is_idle(s, &clean));
     /* With a compiler the clean sweep is all that a sweep can be, so that every loss shows. */
     if (s->act == act_sweep_auto && !s->canned && fake()->nvrtc_path) {
         assert_int_equal(clean.flags, GPUCHAR_FLAG_PROVED | GPUCHAR_FLAG_COUNTED);
