@@ -313,6 +313,10 @@ static void tell_arguments(walker *w) {
     memset(w->told + claim->zeros_offset, 1, 32);
 }
 
+static void set_turns(walker *w, uint32_t node, uint32_t turns) {
+    memcpy(turns_of(w, node), &turns, sizeof turns);
+}
+
 bool gc_check_walks(const gc_region *region, const gc_divergence_claim *claim, gc_divergence_proof *proof) {
     walker w = {.region = region, .claim = claim, .proof = proof};
     w.stored.claim = &claim->sample;
@@ -323,13 +327,12 @@ bool gc_check_walks(const gc_region *region, const gc_divergence_claim *claim, g
     if (!walk_all(&w, false)) return false;
     /* Once more from other lanes and with other turns, where it can be each node's own number: the lane map alone
      * decides, and the turns are those told. */
-    for (uint32_t node = 0; node < gc_claim_nodes(claim); node++) {
-        const uint32_t turns = claim->turns_stride ? node + 1 : 1;
-        memcpy(turns_of(&w, node), &turns, sizeof turns);
-    }
+    for (uint32_t node = 0; node < gc_claim_nodes(claim); node++)
+        set_turns(&w, node, claim->turns_stride ? node + 1 : 1);
     if (!walk_all(&w, true)) return false;
     proof->followed = true;
     if (!claims_sample(&w)) return true;
+    for (uint32_t node = 0; node < gc_claim_nodes(claim); node++) set_turns(&w, node, 1); /* they do not matter here */
     proof->stored = walk_first(&w) && walk_others(&w);
     return proof->stored;
 }

@@ -159,18 +159,18 @@ static void step_atoms(gc_thread *thread, gc_word word, const gc_instruction *in
     tell_swapped(thread, word, by_predicate, gc_known(swaps));
 }
 
-bool gc_step_shared(gc_thread *thread, gc_word word, const gc_instruction *in) {
+void gc_step_shared(gc_thread *thread, gc_word word, const gc_instruction *in) {
     switch (in->opcode & 0x1ff) {
     case 0x184:
         step_lds(thread, word, in);
-        return true;
+        break;
     case 0x188:
         step_sts(thread, word, in);
-        return true;
+        break;
     case 0x18d:
         step_atoms(thread, word, in);
-        return true;
+        break;
     default:
-        return false;
+        gc_thread_forget(thread);
     }
 }

@@ -23,7 +23,7 @@ typedef struct gc_access {
 /* What `in` writes to global memory, with the registers as they are before it; its guard is not looked at. */
 gc_access gc_thread_access(const gc_thread *thread, const gc_code *code, const gc_instruction *in);
 
-/* Loads, stores and compare-and-swap of shared memory; false: not one of those, and nothing was done. */
-bool gc_step_shared(gc_thread *thread, gc_word word, const gc_instruction *in);
+/* Loads, stores and compare-and-swap of shared memory: opcode bits [8:0] of 0x184, 0x188 and 0x18d. */
+void gc_step_shared(gc_thread *thread, gc_word word, const gc_instruction *in);
 
 #endif

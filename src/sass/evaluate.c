@@ -21,6 +21,7 @@ void gc_thread_forget(gc_thread *thread) {
     forget(thread->predicates, 0, 8, GC_PREDICATE_TRUE);
     forget(thread->uniform_predicates, 0, 8, GC_PREDICATE_TRUE);
     for (uint32_t i = 0; i < thread->uniform_zero; i++) thread->uniform_fresh[i] = true;
+    thread->any_fresh = true;
     for (uint32_t i = 0; i < GC_THREAD_SHARED_WORDS && thread->shared; i++) thread->shared[i] = gc_unknown();
 }
 
@@ -57,15 +58,18 @@ gpuchar_status gc_thread_start(const gc_code *code, const void *parameters, cons
 }
 
 static void touch_uniforms(gc_thread *thread, uint32_t first, uint32_t count) {
+    thread->any_fresh = true;
     forget(thread->uniforms, first, count, thread->uniform_zero);
     for (uint32_t i = first; i < first + count && i < thread->uniform_zero; i++) thread->uniform_fresh[i] = true;
 }
 
 void gc_thread_settle_uniforms(gc_thread *thread, bool apart) {
+    if (apart) forget(thread->uniform_predicates, 0, 8, GC_PREDICATE_TRUE);
+    if (!thread->any_fresh) return; /* as in most turns of loops */
     for (uint32_t i = 0; i < thread->uniform_zero && apart; i++)
         if (thread->uniform_fresh[i]) thread->uniforms[i] = gc_unknown();
     memset(thread->uniform_fresh, 0, sizeof thread->uniform_fresh);
-    if (apart) forget(thread->uniform_predicates, 0, 8, GC_PREDICATE_TRUE);
+    thread->any_fresh = false;
 }
 
 void gc_thread_forget_uniforms(gc_thread *thread, const bool marks[256]) {
@@ -337,7 +341,7 @@ static void step_bmov(gc_thread *thread, gc_word word, uint16_t low) {
 }
 
 static void step_known(gc_thread *thread, gc_word word, const gc_instruction *in) {
-    if (gc_step_arithmetic(thread, word, in) || gc_step_shared(thread, word, in)) return;
+    if (gc_step_arithmetic(thread, word, in)) return;
     switch (in->opcode & 0x1ff) {
     case 0x002:
         step_mov(thread, word, GC_FORM(in->opcode));
@@ -350,6 +354,11 @@ static void step_known(gc_thread *thread, gc_word word, const gc_instruction *in
     case 0x0b9:
     case 0x1ac:
         step_constant(thread, word, in);
+        break;
+    case 0x184:
+    case 0x188:
+    case 0x18d:
+        gc_step_shared(thread, word, in);
         break;
     case 0x082:
         step_umov(thread, word, GC_FORM(in->opcode));
@@ -389,7 +398,8 @@ static bool has_uniform_guard(const gc_instruction *in) {
 }
 
 gc_value gc_thread_guard(const gc_thread *thread, const gc_instruction *in) {
-    if (has_uniform_guard(in) && in->guard != GC_PREDICATE_TRUE) return gc_unknown();
+    if (in->guard == GC_PREDICATE_TRUE) return gc_known(!in->guard_not);
+    if (has_uniform_guard(in)) return gc_unknown();
     return gc_predicate(thread->predicates, in->guard, in->guard_not);
 }
 

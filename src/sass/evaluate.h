@@ -38,7 +38,8 @@ typedef struct gc_thread {
     uint32_t special_count;
     uint32_t index; /* threadIdx.x */
     uint32_t arch;
-    bool uniform_fresh[256];   /* written since the last gc_thread_settle_uniforms */
+    bool uniform_fresh[256]; /* written since the last gc_thread_settle_uniforms */
+    bool any_fresh;
     const uint8_t *parameters; /* the kernel's arguments */
     const uint8_t *told;       /* by byte: 1 where they are the same in every launch; the others are unknown */
     uint32_t parameter_bytes;
