@@ -3,7 +3,7 @@
 #define GC_PROOF_STORED_H
 
 #include <proof/region.h>
-#include <sass/access.h>
+#include <sass/memory_access.h>
 
 /* One visit of one thread: what it is, and what the clocks and the other threads of its block tell it. */
 typedef struct gc_visit {

@@ -1,5 +1,5 @@
 #include <core/error.h>
-#include <sass/access.h>
+#include <sass/memory_access.h>
 #include <sass/evaluate_parts.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include <sass/access.h>
+#include <sass/memory_access.h>
 
 /*
  * Bits [91:76] of the forms that compilers give plain accesses and reductions: scope, cache operator, how the address is made.

@@ -1,6 +1,6 @@
 /* Memory as one thread uses it: shared memory is followed, stores to global memory are told. */
-#ifndef GC_SASS_ACCESS_H
-#define GC_SASS_ACCESS_H
+#ifndef GC_SASS_MEMORY_ACCESS_H
+#define GC_SASS_MEMORY_ACCESS_H
 
 #include <sass/evaluate_parts.h>
 
