@@ -21,30 +21,32 @@ static gpuchar_status add(preparation *p, const gc_kernel_list *list) {
         p->templates = larger;
         p->room = room;
     }
-    memcpy(p->templates + p->count, list->templates, list->count * sizeof *p->templates);
-    p->count += list->count;
+    for (size_t i = 0; i < list->count; ++i) p->templates[p->count++] = list->templates[i];
     return GPUCHAR_OK;
+}
+
+/* `options` is zeroed and of this library's size. */
+static gpuchar_status add_kernels(preparation *p, const gc_experiment *experiment, const void *caller, void *options) {
+    uint32_t counters;
+    gpuchar_status status = gc_experiment_options(experiment, caller, options);
+    if (status != GPUCHAR_OK) return status;
+    gc_kernel_list *list = calloc(1, sizeof *list);
+    if (!list) return gc_fail_memory(sizeof *list);
+    memcpy(&counters, (const char *)options + experiment->fields.counters, sizeof counters);
+    p->counts = p->counts || (experiment->count && counters != GPUCHAR_COUNTERS_OFF);
+    experiment->kernels(options, list);
+    status = add(p, list);
+    free(list);
+    return status;
 }
 
 static gpuchar_status add_request(preparation *p, const gpuchar_experiment_request *request) {
     const gc_experiment *experiment = NULL;
     gpuchar_status status = gc_experiment_find(request->name, &experiment);
     if (status != GPUCHAR_OK) return status;
-    gc_kernel_list *list = calloc(1, sizeof *list);
     void *options = calloc(1, experiment->about.options_size_bytes);
-    if (!list || !options) {
-        status = gc_fail_memory(sizeof *list + experiment->about.options_size_bytes);
-    } else {
-        status = gc_experiment_options(experiment, request->options, options);
-    }
-    if (status == GPUCHAR_OK) {
-        uint32_t counters;
-        memcpy(&counters, (const char *)options + experiment->fields.counters, sizeof counters);
-        p->counts = p->counts || (experiment->count && counters != GPUCHAR_COUNTERS_OFF);
-        experiment->kernels(options, list);
-        status = add(p, list);
-    }
-    free(list);
+    if (!options) return gc_fail_memory(experiment->about.options_size_bytes);
+    status = add_kernels(p, experiment, request->options, options);
     free(options);
     return status;
 }
