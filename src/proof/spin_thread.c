@@ -40,13 +40,13 @@ gpuchar_status gc_spin_open(const gc_code *code, const gc_flow *flow, gc_spin_pr
     program->instructions = calloc(count + 1, sizeof *program->instructions);
     program->forms = calloc(count + 1, sizeof *program->forms);
     program->words = calloc(count + 1, sizeof *program->words);
-    gpuchar_status status = program->instructions && program->forms && program->words
-                                ? find_parameters(code, &program->parameter_base)
-                                : gc_fail_memory(count * sizeof *program->instructions);
-    if (status)
+    if (!program->instructions || !program->forms || !program->words) {
         gc_spin_close(program);
-    else
-        decode(code, program);
+        return gc_fail_memory(count * sizeof *program->instructions);
+    }
+    decode(code, program);
+    const gpuchar_status status = find_parameters(code, &program->parameter_base);
+    if (status) gc_spin_close(program);
     return status;
 }
 
