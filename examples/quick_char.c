@@ -327,7 +327,7 @@ static bool means_no_gpu(gpuchar_status status) {
 
 static void run_live(run *r) {
     gpuchar_session_options options = GPUCHAR_SESSION_OPTIONS_INIT;
-    if (!r->arguments.quiet && isatty(STDERR_FILENO)) options.progress = show_progress;
+    if (!r->arguments.quiet && !r->arguments.verbose && isatty(STDERR_FILENO)) options.progress = show_progress;
     uint64_t begin = now_ns();
     gpuchar_status status = gpuchar_session_open(r->runtime, r->arguments.device, &options, &r->session);
     bench_step("session_open", begin);
@@ -366,6 +366,10 @@ static char *join(int count, char **words) {
 static void run_with_runtime(run *r) {
     gpuchar_runtime_options options = GPUCHAR_RUNTIME_OPTIONS_INIT;
     options.cache_dir = r->arguments.cache;
+    if (r->arguments.verbose) {
+        options.log = show_log;
+        options.log_level = GPUCHAR_LOG_DEBUG;
+    }
     uint64_t begin = now_ns();
     gpuchar_status status = gpuchar_runtime_open(&options, &r->runtime);
     if (status < 0) {

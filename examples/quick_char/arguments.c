@@ -17,6 +17,7 @@ void print_help(FILE *to) {
           "  --cache DIR     keep compiled kernels in this folder\n"
           "  --bench         print what the run itself cost, as \"key: value\" lines\n"
           "  --quiet         errors only\n"
+          "  --verbose       the library's log on standard error, with seconds since the start\n"
           "  --version       the library's version\n"
           "  --help\n"
           "exit status: 0 done, 1 an experiment failed, 2 wrong usage, 3 no GPU (with --require-gpu),\n"
@@ -73,8 +74,8 @@ arguments parse_arguments(int count, char **words) {
             take_value(count, words, &i, "--cache", &a.cache) || take_flag(words[i], "--full", &a.full) ||
             take_flag(words[i], "--require-gpu", &a.require_gpu) || take_flag(words[i], "--list", &a.list) ||
             take_flag(words[i], "--version", &a.version) || take_flag(words[i], "--quiet", &a.quiet) ||
-            take_flag(words[i], "--bench", &a.bench) || take_flag(words[i], "--help", &a.help) ||
-            take_flag(words[i], "-h", &a.help)) {
+            take_flag(words[i], "--bench", &a.bench) || take_flag(words[i], "--verbose", &a.verbose) ||
+            take_flag(words[i], "--help", &a.help) || take_flag(words[i], "-h", &a.help)) {
             continue;
         }
         end_with_usage("unknown option ", words[i]);
@@ -85,6 +86,7 @@ arguments parse_arguments(int count, char **words) {
     if (a.profile && (a.device || a.require_gpu)) {
         end_with_usage("--profile measures nothing: it excludes --device and --require-gpu", "");
     }
+    if (a.quiet && a.verbose) end_with_usage("--quiet excludes --verbose", "");
     check_only(a.only);
     return a;
 }

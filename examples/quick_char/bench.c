@@ -20,6 +20,10 @@ void bench_begin(FILE *to) {
     start_ns = now_ns();
 }
 
+double bench_seconds(void) {
+    return (double)(now_ns() - start_ns) * 1e-9;
+}
+
 void bench_step(const char *name, uint64_t begin_ns) {
     if (!output) return;
     uint64_t now = now_ns();

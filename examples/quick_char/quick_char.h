@@ -21,6 +21,7 @@ typedef struct arguments {
     bool list;
     bool version;
     bool quiet;
+    bool verbose;
     bool bench;
     bool help;
 } arguments;
@@ -37,6 +38,8 @@ void complain(const char *what);
 void complain_of_gpu(void);
 /* Text from elsewhere, its control characters as '?'. */
 void put_text(FILE *to, const char *text);
+/* A gpuchar_log_function: lines with the seconds since the start. */
+void show_log(void *user, uint32_t level, const char *message);
 /* A gpuchar_progress_function: a bar, for terminals. */
 void show_progress(void *user, const char *step, double done);
 void clear_progress(void);
@@ -50,6 +53,8 @@ void bench_step(const char *name, uint64_t begin_ns);
 void bench_call(const gpuchar_experiment *experiment, const char *which, const void *result, uint64_t begin_ns);
 void bench_end(void);
 uint64_t now_ns(void);
+/* Since bench_begin. */
+double bench_seconds(void);
 /* A 64-bit field by its name, found through the struct's table; false when there is none or it is unknown. */
 bool field_value(const char *struct_name, const void *object, const char *name, uint64_t *value);
 

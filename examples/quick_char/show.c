@@ -72,6 +72,17 @@ void complain_of_gpu(void) {
     put_hint(error);
 }
 
+/* Several threads may log: a line is one piece. */
+void show_log(void *user, uint32_t level, const char *message) {
+    static const char *const names[] = {"error", "warning", "info", "debug"};
+    (void)user;
+    flockfile(stderr);
+    fprintf(stderr, "%8.3f s  %-7s  ", bench_seconds(), level >= 1 && level <= 4 ? names[level - 1] : "?");
+    put_text(stderr, message);
+    putc('\n', stderr);
+    funlockfile(stderr);
+}
+
 void show_progress(void *user, const char *step, double done) {
     char bar[31];
     int filled = (int)(done * 30);

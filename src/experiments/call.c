@@ -50,13 +50,21 @@ static gpuchar_status count(const gc_experiment *experiment, gc_call *call) {
     return status;
 }
 
+static const struct {
+    const char *name;
+    gpuchar_status (*run)(const gc_experiment *experiment, gc_call *call);
+} steps[] = {{"compile", compile}, {"prove", prove}, {"measure", measure}, {"count", count}};
+
 static gpuchar_status all_steps(const gc_experiment *experiment, gc_call *call) {
+    const gc_log *log = gc_runtime_log(call->session->runtime);
     gpuchar_status status = experiment->begin(call);
     if (status == GPUCHAR_OK) status = gc_evidence_possible(call);
-    if (status == GPUCHAR_OK) status = compile(experiment, call);
-    if (status == GPUCHAR_OK) status = prove(experiment, call);
-    if (status == GPUCHAR_OK) status = measure(experiment, call);
-    if (status == GPUCHAR_OK) status = count(experiment, call);
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == GPUCHAR_OK; ++i) {
+        const uint64_t begin = gc_now_ns();
+        status = steps[i].run(experiment, call);
+        gc_log_write(log, GPUCHAR_LOG_DEBUG, "%s: %s took %.1f ms", experiment->about.name, steps[i].name,
+                     (double)(gc_now_ns() - begin) * 1e-6);
+    }
     return status == GPUCHAR_OK ? gc_evidence_settle(call->evidence, call->require, call->reason) : status;
 }
 

@@ -30,7 +30,8 @@ expect 0 --list; says out "divergence_sweep"
 
 # ---- wrong usage: told on stderr, with a hint, nothing on stdout
 for wrong in "--nonsense" "--json" "--only nothing_like_it" "--only= --quiet" "--profile a --device 0" "word" \
-  "--json a.json --json b.json" "--device 0 --device=1" "--device sm_90 --require-gpu" "--require-gpu --device=sm_90 --json x.json"; do
+  "--json a.json --json b.json" "--device 0 --device=1" "--device sm_90 --require-gpu" "--require-gpu --device=sm_90 --json x.json" \
+  "--quiet --verbose"; do
   # shellcheck disable=SC2086 # several words on purpose
   expect 2 $wrong; silent out; says err "hint:"
 done
@@ -45,6 +46,7 @@ if "$program" --device sm_90 --json compiled.json >out 2>err; then
   expect 0 --device sm_90 "${one[@]}" --json -; cp out stdout.json; valid stdout.json; silent err
   expect 0 --device sm_90 "${one[@]}" --json - --bench; cp out stdout.json; valid stdout.json; says err "total_ns: "
   expect 0 --device sm_90 "${one[@]}" --quiet; silent out; silent err
+  expect 0 --device sm_90 "${one[@]}" --verbose; says err " s  info     NVRTC: "
   expect 0 --device sm_90 "${one[@]}" --bench; says out "host_peak_bytes: "; says out "divergence_sweep.warm.call_ns: "
   expect 0 --device sm_90 "${one[@]}" --cache "$work/cache"
   [ -n "$(ls cache)" ] || complain "--cache kept nothing"
