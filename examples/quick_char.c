@@ -24,6 +24,18 @@ typedef struct run {
 
 /* ---- experiments ---- */
 
+enum { EXPERIMENTS_MAX = 64 };
+
+/* The selected experiments as jobs of one call. */
+typedef struct batch {
+    run *run;
+    const char *architecture; /* compile-only: one line each, under this name */
+    const gpuchar_experiment *experiments[EXPERIMENTS_MAX];
+    gpuchar_experiment_job jobs[EXPERIMENTS_MAX];
+    void *options[EXPERIMENTS_MAX];
+    size_t count;
+} batch;
+
 static void *make_struct(size_t size) {
     size_t *made = calloc(1, size);
     if (!made) {
@@ -34,14 +46,26 @@ static void *make_struct(size_t size) {
     return made;
 }
 
-static void show_result(const run *r, const gpuchar_experiment *experiment, const void *result) {
+static void show_result(const gpuchar_experiment *experiment, const void *result) {
     char *text = NULL;
-    if (r->arguments.quiet) return;
     if (gpuchar_experiment_text(experiment->name, result, &text) < 0) {
         complain(experiment->name);
         return;
     }
     printf("%s: %s\n%s\n", experiment->name, experiment->title, text);
+    gpuchar_string_free(text);
+}
+
+static void show_proof(const gpuchar_experiment *experiment, const char *architecture, const void *result) {
+    uint64_t compile_ns = 0;
+    char *text = NULL;
+    if (gpuchar_experiment_text(experiment->name, result, &text) < 0) {
+        complain(experiment->name);
+        return;
+    }
+    field_value(experiment->result_struct, result, "compile_ns", &compile_ns);
+    printf("  %-7s %s, compiled in %.2f s; %.*s\n", architecture, experiment->name, (double)compile_ns * 1e-9,
+           (int)strcspn(text, "\n"), text);
     gpuchar_string_free(text);
 }
 
@@ -52,7 +76,49 @@ static void keep_result(run *r, const gpuchar_experiment *experiment, const void
     }
 }
 
-/* The same call once more, warm and without counters. */
+/* A gpuchar_experiment_ended_function. */
+static void take_result(void *user, size_t index) {
+    const batch *b = user;
+    run *r = b->run;
+    const gpuchar_experiment *experiment = b->experiments[index];
+    const gpuchar_experiment_job *job = &b->jobs[index];
+    clear_progress();
+    if (job->status == GPUCHAR_E_NOT_RECORDED && r->recorded) {
+        /* An older recording knows nothing of newer experiments. */
+        if (!r->arguments.quiet) printf("%s: not in this recording\n\n", experiment->name);
+    } else if (job->status < 0) {
+        complain(b->architecture ? b->architecture : experiment->name);
+        r->worst = EXIT_EXPERIMENT;
+    } else {
+        if (!r->arguments.quiet && b->architecture) show_proof(experiment, b->architecture, job->result);
+        if (!r->arguments.quiet && !b->architecture) show_result(experiment, job->result);
+        fflush(stdout);
+        keep_result(r, experiment, job->result);
+        /* What a recorded result says of its call is not what this run cost. */
+        if (!r->recorded) bench_call(experiment, "first", job->result);
+    }
+}
+
+/* A recording answers with all it has when nothing is asked for. */
+static void set_preset(const run *r, const gpuchar_experiment *experiment, void *options) {
+    if (r->recorded) return;
+    gpuchar_experiment_preset(experiment->name, r->arguments.full ? GPUCHAR_PRESET_FULL : GPUCHAR_PRESET_QUICK,
+                              options);
+}
+
+static void select_all(batch *b) {
+    const gpuchar_experiment *experiment = NULL;
+    for (size_t i = 0; (experiment = gpuchar_experiment_at(i)) != NULL && b->count < EXPERIMENTS_MAX; ++i) {
+        if (!is_selected(&b->run->arguments, experiment->name)) continue;
+        void *options = b->options[b->count] = make_struct(experiment->options_size_bytes);
+        set_preset(b->run, experiment, options);
+        b->experiments[b->count] = experiment;
+        b->jobs[b->count] = (gpuchar_experiment_job){.name = experiment->name, .options = options};
+        b->jobs[b->count++].result = make_struct(experiment->result_size_bytes);
+    }
+}
+
+/* The same call once more, warm, alone and without counters. */
 static void run_warm(run *r, const gpuchar_experiment *experiment, void *options, void *result) {
     const gpuchar_schema *schema = gpuchar_schema_get(experiment->options_struct);
     for (uint32_t i = 0; schema && i < schema->field_count; ++i) {
@@ -61,76 +127,31 @@ static void run_warm(run *r, const gpuchar_experiment *experiment, void *options
             memcpy((char *)options + schema->fields[i].offset, &off, sizeof off);
         }
     }
-    uint64_t begin = now_ns();
+    gpuchar_experiment_result_free(experiment->name, result);
     gpuchar_status status = gpuchar_experiment_run(r->session, experiment->name, options, result);
     clear_progress();
     if (status < 0) {
         complain("warm call");
         r->worst = EXIT_EXPERIMENT;
     } else {
-        bench_call(experiment, "warm", result, begin);
+        bench_call(experiment, "warm", result);
     }
-    gpuchar_experiment_result_free(experiment->name, result);
 }
 
-/* A recording answers with all it has when nothing is asked for. */
-static gpuchar_status set_preset(const run *r, const gpuchar_experiment *experiment, void *options) {
-    if (r->recorded) return GPUCHAR_OK;
-    return gpuchar_experiment_preset(experiment->name, r->arguments.full ? GPUCHAR_PRESET_FULL : GPUCHAR_PRESET_QUICK,
-                                     options);
-}
-
-/* What a recorded result says of its call is not what this run cost. */
-static void bench_first(const run *r, const gpuchar_experiment *experiment, const void *result, uint64_t begin) {
-    char step[96];
-    if (!r->recorded) {
-        bench_call(experiment, "first", result, begin);
-        return;
-    }
-    snprintf(step, sizeof step, "%s.first", experiment->name);
-    bench_step(step, begin);
-}
-
-/* All selected experiments' kernels at once. What fails here fails again, and is told, where it is needed. */
-static void prepare(run *r) {
-    gpuchar_experiment_request requests[64];
-    const gpuchar_experiment *experiment = NULL;
-    size_t count = 0;
+/* All selected experiments on the open session. */
+static void run_selected(run *r, const char *architecture) {
+    batch b = {.run = r, .architecture = architecture};
+    select_all(&b);
     uint64_t begin = now_ns();
-    for (size_t i = 0; (experiment = gpuchar_experiment_at(i)) != NULL && count < 64; ++i) {
-        if (!is_selected(&r->arguments, experiment->name)) continue;
-        void *options = make_struct(experiment->options_size_bytes);
-        requests[count++] = (gpuchar_experiment_request){experiment->name, options};
-        set_preset(r, experiment, options);
+    gpuchar_experiment_run_all(r->session, b.jobs, b.count, take_result, &b);
+    bench_step("run_all", begin);
+    for (size_t i = 0; i < b.count; ++i) {
+        const bool again = r->arguments.bench && !r->recorded && b.jobs[i].status >= 0;
+        if (again) run_warm(r, b.experiments[i], b.options[i], b.jobs[i].result);
+        gpuchar_experiment_result_free(b.experiments[i]->name, b.jobs[i].result);
+        free(b.jobs[i].result);
+        free(b.options[i]);
     }
-    gpuchar_experiment_prepare(r->session, requests, count);
-    clear_progress();
-    bench_step("prepare", begin);
-    while (count > 0) free((void *)(uintptr_t)requests[--count].options);
-}
-
-static void run_one(run *r, const gpuchar_experiment *experiment) {
-    void *options = make_struct(experiment->options_size_bytes);
-    void *result = make_struct(experiment->result_size_bytes);
-    gpuchar_status status = set_preset(r, experiment, options);
-    uint64_t begin = now_ns();
-    if (status >= 0) status = gpuchar_experiment_run(r->session, experiment->name, options, result);
-    clear_progress();
-    if (status == GPUCHAR_E_NOT_RECORDED && r->recorded) {
-        /* An older recording knows nothing of newer experiments. */
-        if (!r->arguments.quiet) printf("%s: not in this recording\n\n", experiment->name);
-    } else if (status < 0) {
-        complain(experiment->name);
-        r->worst = EXIT_EXPERIMENT;
-    } else {
-        show_result(r, experiment, result);
-        keep_result(r, experiment, result);
-        bench_first(r, experiment, result, begin);
-    }
-    gpuchar_experiment_result_free(experiment->name, result);
-    if (status >= 0 && r->arguments.bench && !r->recorded) run_warm(r, experiment, options, result);
-    free(options);
-    free(result);
 }
 
 /* ---- the document ---- */
@@ -183,59 +204,22 @@ static void end_document(run *r) {
     r->profile = NULL;
 }
 
-static void run_all(run *r) {
-    const gpuchar_experiment *experiment = NULL;
+static void show_device_and_run(run *r) {
     gpuchar_device_info info = GPUCHAR_DEVICE_INFO_INIT;
     if (!r->arguments.quiet && gpuchar_device_info_get(r->session, &info) >= 0) print_device(&info);
-    for (size_t i = 0; (experiment = gpuchar_experiment_at(i)) != NULL; ++i) {
-        if (is_selected(&r->arguments, experiment->name)) run_one(r, experiment);
-    }
+    run_selected(r, NULL);
 }
 
 static void run_and_keep(run *r) {
     begin_document(r);
-    if (!r->recorded) prepare(r);
-    run_all(r);
+    show_device_and_run(r);
     end_document(r);
 }
 
 /* ---- without a GPU ---- */
 
-static void show_proof(const run *r, const gpuchar_experiment *experiment, const char *architecture,
-                       const void *result) {
-    uint64_t compile_ns = 0;
-    char *text = NULL;
-    if (r->arguments.quiet) return;
-    if (gpuchar_experiment_text(experiment->name, result, &text) < 0) {
-        complain(experiment->name);
-        return;
-    }
-    field_value(experiment->result_struct, result, "compile_ns", &compile_ns);
-    printf("  %-7s %s, compiled in %.2f s; %.*s\n", architecture, experiment->name, (double)compile_ns * 1e-9,
-           (int)strcspn(text, "\n"), text);
-    gpuchar_string_free(text);
-}
-
-static void prove_one(run *r, const gpuchar_experiment *experiment, const char *architecture) {
-    void *options = make_struct(experiment->options_size_bytes);
-    void *result = make_struct(experiment->result_size_bytes);
-    gpuchar_status status = set_preset(r, experiment, options);
-    if (status >= 0) status = gpuchar_experiment_run(r->session, experiment->name, options, result);
-    if (status < 0) {
-        complain(architecture);
-        r->worst = EXIT_EXPERIMENT;
-    } else {
-        show_proof(r, experiment, architecture, result);
-        keep_result(r, experiment, result);
-    }
-    gpuchar_experiment_result_free(experiment->name, result);
-    free(options);
-    free(result);
-}
-
 /* A document holds one device: `keep` is the architecture it gets. */
 static void prove_for(run *r, uint32_t architecture, bool keep) {
-    const gpuchar_experiment *experiment = NULL;
     char name[16];
     snprintf(name, sizeof name, "sm_%u", architecture);
     if (gpuchar_session_open(r->runtime, name, NULL, &r->session) < 0) {
@@ -244,9 +228,7 @@ static void prove_for(run *r, uint32_t architecture, bool keep) {
         return;
     }
     if (keep) begin_document(r);
-    for (size_t i = 0; (experiment = gpuchar_experiment_at(i)) != NULL; ++i) {
-        if (is_selected(&r->arguments, experiment->name)) prove_one(r, experiment, name);
-    }
+    run_selected(r, name);
     if (keep) end_document(r);
     gpuchar_session_close(r->session);
     r->session = NULL;
@@ -293,7 +275,7 @@ static void show_recorded(run *r) {
         fprintf(stderr, "quick_char: there is no recorded profile to show\n"
                         "  hint: GPUCHAR_PROFILES names a folder of them\n");
     } else if (open_recorded(r, path)) {
-        run_all(r);
+        show_device_and_run(r);
     }
 }
 

@@ -49,8 +49,8 @@ void print_device(const gpuchar_device_info *info);
 void bench_begin(FILE *to);
 /* How long a step took, and when it ended, counted from bench_begin. */
 void bench_step(const char *name, uint64_t begin_ns);
-/* The same for a call of an experiment, with what its result says of the call. */
-void bench_call(const gpuchar_experiment *experiment, const char *which, const void *result, uint64_t begin_ns);
+/* What the result of an experiment's call says of the call, and when it was there. */
+void bench_call(const gpuchar_experiment *experiment, const char *which, const void *result);
 void bench_end(void);
 uint64_t now_ns(void);
 /* Since bench_begin. */

@@ -29,24 +29,37 @@ GPUCHAR_API const gpuchar_experiment *gpuchar_experiment_get(const char *name);
 
 /* Fills an options struct (its struct_size set) with a preset. */
 GPUCHAR_API gpuchar_status gpuchar_experiment_preset(const char *name, uint32_t preset, void *options);
-/* An experiment to come. `options` NULL: all defaults. Frozen. */
-typedef struct gpuchar_experiment_request {
-    const char *name;
-    const void *options;
-} gpuchar_experiment_request;
 
-/*
- * Does beforehand and at once what these experiments would do one after the other: compiles their kernels, on several
- * threads that end with the call, and lets CUPTI load what the first reading of counters waits for. Nothing is launched. The
- * calls that follow, with the same options and on the same runtime, find their kernels compiled and report compile_ns 0.
- * Never needed: a call that was not prepared gives the same numbers later. All options are checked first, as by the
- * experiments. A recorded session has nothing to prepare: GPUCHAR_OK. Other failures: those of compiling.
- */
-GPUCHAR_API gpuchar_status gpuchar_experiment_prepare(gpuchar_session *session,
-                                                      const gpuchar_experiment_request *requests, size_t count);
 /* Runs an experiment: the same as calling its function. `options` may be NULL. */
 GPUCHAR_API gpuchar_status gpuchar_experiment_run(gpuchar_session *session, const char *name, const void *options,
                                                   void *result);
+
+/* One experiment among several. Frozen. */
+typedef struct gpuchar_experiment_job {
+    const char *name;
+    const void *options;   /* NULL: all defaults */
+    void *result;          /* of the experiment's type, its struct_size set; no two jobs share one */
+    gpuchar_status status; /* written: what gpuchar_experiment_run would have returned */
+    uint32_t reserved;
+} gpuchar_experiment_job;
+
+/*
+ * A job is over: its status and its result are written, and the thread's last error is its error when it failed. Called on
+ * the thread that runs the jobs. Of the library it may use what needs no session, and gpuchar_session_cancel.
+ */
+typedef void (*gpuchar_experiment_ended_function)(void *user, size_t index);
+
+/*
+ * Runs several experiments in one call, with the numbers of single calls in less time: all kernels are compiled at once, on
+ * threads that end with the call, while CUPTI is made ready; then all experiments are timed, one after the other; then
+ * counters are read, for which CUPTI is set up once. Each job succeeds or fails by itself, but a cancel ends all of them.
+ * A job's call_ns is the time of its own steps, without the compiling that it shared. `ended` may be NULL.
+ * Returns GPUCHAR_OK, GPUCHAR_CAVEAT when a job did, or the status of the first job that failed, with its error. Before any
+ * job: E_INVALID_ARGUMENT, E_OUT_OF_MEMORY.
+ */
+GPUCHAR_API gpuchar_status gpuchar_experiment_run_all(gpuchar_session *session, gpuchar_experiment_job *jobs,
+                                                      size_t count, gpuchar_experiment_ended_function ended,
+                                                      void *user);
 /* Frees what a result owns. NULL is allowed. */
 GPUCHAR_API void gpuchar_experiment_result_free(const char *name, void *result);
 /* A result as text for people, a few lines; free it with gpuchar_string_free. */

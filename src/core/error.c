@@ -199,6 +199,15 @@ gc_error_box *gc_error_take(void) {
     return box;
 }
 
+gc_error_box *gc_error_save(void) {
+    gc_error_box *box = current.status == GPUCHAR_OK ? NULL : malloc(sizeof *box);
+    if (box) {
+        box->detail = current;
+        box->detail.log = current.log ? strdup(current.log) : NULL;
+    }
+    return box;
+}
+
 gpuchar_status gc_error_put(gc_error_box *box, gpuchar_status status) {
     if (status >= 0) {
         if (box) {

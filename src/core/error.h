@@ -40,6 +40,7 @@ void gc_attach_log(const char *log);
  */
 typedef struct gc_error_box gc_error_box;
 gc_error_box *gc_error_take(void);
+gc_error_box *gc_error_save(void); /* a copy: the thread's stays */
 gpuchar_status gc_error_put(gc_error_box *box, gpuchar_status status);
 /*
  * For failures that are swallowed: what happens between gc_error_take and this is the library's own business, and the

@@ -1,6 +1,7 @@
-/* The steps of every experiment: compile, prove, measure, count, and what the evidence makes of it. */
+/* The steps of one call of an experiment: compile, prove, measure, count, and what the evidence makes of it. */
 #include <core/error.h>
 #include <experiments/evidence.h>
+#include <experiments/jobs.h>
 #include <stdlib.h>
 
 static void *at(void *object, size_t offset) {
@@ -13,68 +14,81 @@ static uint32_t option(const void *options, size_t offset) {
     return value;
 }
 
-static gpuchar_status compile(const gc_experiment *experiment, gc_call *call) {
-    gc_kernel_list *list = calloc(1, sizeof *list);
-    uint64_t *compile_ns = at(call->result, experiment->fields.compile_ns);
-    if (!list) return gc_fail_memory(sizeof *list);
-    experiment->kernels(call->options, list);
-    call->image_count = (uint32_t)list->count;
-    gpuchar_status status = gc_templates_compile(call->session, list->templates, list->count, call->images);
-    for (size_t i = 0; i < list->count && status == GPUCHAR_OK; ++i) *compile_ns += call->images[i]->compile_ns;
-    free(list);
-    if (status == GPUCHAR_OK) gc_session_progress(call->session, "compile", 1);
+/* ---- steps ---- */
+
+static gpuchar_status begin(gc_call *call) {
+    call->begun = true;
+    gpuchar_status status = call->experiment->begin(call);
+    if (status == GPUCHAR_OK) status = gc_evidence_possible(call);
+    if (status == GPUCHAR_OK) call->experiment->kernels(call->options, &call->kernels);
     return status;
 }
 
-static gpuchar_status prove(const gc_experiment *experiment, gc_call *call) {
-    uint64_t *prove_ns = at(call->result, experiment->fields.prove_ns);
-    const uint64_t begin = gc_now_ns();
-    gpuchar_status status = experiment->prove(call);
-    *prove_ns = gc_now_ns() - begin;
+/* Images that are there already come from a compilation together with other calls. */
+static gpuchar_status compile(gc_call *call) {
+    uint64_t *compile_ns = at(call->result, call->experiment->fields.compile_ns);
+    gpuchar_status status = GPUCHAR_OK;
+    if (!call->compiled) {
+        status = gc_templates_compile(call->session, call->kernels.templates, call->kernels.count, call->images);
+    }
+    call->compiled = status == GPUCHAR_OK;
+    for (size_t i = 0; i < call->kernels.count && call->compiled; ++i) *compile_ns += call->images[i]->compile_ns;
+    if (call->compiled) gc_session_progress(call->session, "compile", 1);
+    return status;
+}
+
+static gpuchar_status prove(gc_call *call) {
+    uint64_t *prove_ns = at(call->result, call->experiment->fields.prove_ns);
+    const uint64_t begin_ns = gc_now_ns();
+    gpuchar_status status = call->experiment->prove(call);
+    *prove_ns = gc_now_ns() - begin_ns;
     if (status == GPUCHAR_OK) gc_session_progress(call->session, "proof", 1);
     return status == GPUCHAR_OK ? gc_session_check_cancel(call->session) : status;
 }
 
-static gpuchar_status measure(const gc_experiment *experiment, gc_call *call) {
-    if (call->session->kind == GC_SESSION_LIVE) return experiment->measure(call);
+static gpuchar_status measure(gc_call *call) {
+    if (call->session->kind == GC_SESSION_LIVE) return call->experiment->measure(call);
     call->evidence->flags |= GPUCHAR_FLAG_COMPILE_ONLY;
     return GPUCHAR_OK;
 }
 
-static gpuchar_status count(const gc_experiment *experiment, gc_call *call) {
-    if (!experiment->count) return GPUCHAR_OK;
-    uint64_t *counters_ns = at(call->result, experiment->counters_ns);
-    const uint64_t begin = gc_now_ns();
-    gpuchar_status status = experiment->count(call);
-    *counters_ns = gc_now_ns() - begin;
+static gpuchar_status count(gc_call *call) {
+    if (!call->experiment->count) return GPUCHAR_OK;
+    uint64_t *counters_ns = at(call->result, call->experiment->counters_ns);
+    const uint64_t begin_ns = gc_now_ns();
+    gpuchar_status status = call->experiment->count(call);
+    *counters_ns = gc_now_ns() - begin_ns;
     return status;
 }
 
-static const struct {
-    const char *name;
-    gpuchar_status (*run)(const gc_experiment *experiment, gc_call *call);
-} steps[] = {{"compile", compile}, {"prove", prove}, {"measure", measure}, {"count", count}};
-
-static gpuchar_status all_steps(const gc_experiment *experiment, gc_call *call) {
-    const gc_log *log = gc_runtime_log(call->session->runtime);
-    gpuchar_status status = experiment->begin(call);
-    if (status == GPUCHAR_OK) status = gc_evidence_possible(call);
-    for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == GPUCHAR_OK; ++i) {
-        const uint64_t begin = gc_now_ns();
-        status = steps[i].run(experiment, call);
-        gc_log_write(log, GPUCHAR_LOG_DEBUG, "%s: %s took %.1f ms", experiment->about.name, steps[i].name,
-                     (double)(gc_now_ns() - begin) * 1e-6);
-    }
-    return status == GPUCHAR_OK ? gc_evidence_settle(call->evidence, call->require, call->reason) : status;
+static gpuchar_status settle(gc_call *call) {
+    return gc_evidence_settle(call->evidence, call->require, call->reason);
 }
 
-gpuchar_status gc_experiment_steps(const gc_experiment *experiment, gpuchar_session *session, const void *options,
-                                   void *result) {
+gpuchar_status gc_call_step(gc_call *call, gc_step which) {
+    static const struct {
+        const char *name;
+        gpuchar_status (*run)(gc_call *call);
+    } steps[] = {[GC_STEP_BEGIN] = {"begin", begin}, [GC_STEP_COMPILE] = {"compile", compile},
+                 [GC_STEP_PROVE] = {"prove", prove}, [GC_STEP_MEASURE] = {"measure", measure},
+                 [GC_STEP_COUNT] = {"count", count}, [GC_STEP_SETTLE] = {"settle", settle}};
+    const uint64_t begin_ns = gc_now_ns();
+    gpuchar_status status = steps[which].run(call);
+    const uint64_t took_ns = gc_now_ns() - begin_ns;
+    call->busy_ns += took_ns;
+    gc_log_write(gc_runtime_log(call->session->runtime), GPUCHAR_LOG_DEBUG, "%s: %s took %.1f ms",
+                 call->experiment->about.name, steps[which].name, (double)took_ns * 1e-6);
+    return status;
+}
+
+/* ---- the call ---- */
+
+gpuchar_status gc_call_new(const gc_experiment *experiment, gpuchar_session *session, const void *options, void *result,
+                           gc_call **made) {
     const gc_call_fields *fields = &experiment->fields;
-    const uint64_t begin = gc_now_ns();
-    gc_call *call = calloc(1, experiment->state_bytes);
-    uint64_t *call_ns = at(result, fields->call_ns);
+    gc_call *call = *made = calloc(1, experiment->state_bytes);
     if (!call) return gc_fail_memory(experiment->state_bytes);
+    call->experiment = experiment;
     call->session = session;
     call->options = options;
     call->result = result;
@@ -82,10 +96,15 @@ gpuchar_status gc_experiment_steps(const gc_experiment *experiment, gpuchar_sess
     call->counters = option(options, fields->counters);
     call->require = option(options, fields->require);
     call->reason = "";
-    gpuchar_status status = all_steps(experiment, call);
-    experiment->release(call);
-    for (size_t i = 0; i < call->image_count; ++i) gc_image_release(call->images[i]);
-    *call_ns = gc_now_ns() - begin;
+    return GPUCHAR_OK;
+}
+
+void gc_call_end(gc_call *call) {
+    if (!call) return;
+    uint64_t *call_ns = at(call->result, call->experiment->fields.call_ns);
+    const uint64_t begin_ns = gc_now_ns();
+    if (call->begun) call->experiment->release(call);
+    for (size_t i = 0; i < call->kernels.count && call->compiled; ++i) gc_image_release(call->images[i]);
+    *call_ns = call->busy_ns + gc_now_ns() - begin_ns;
     free(call);
-    return status;
 }

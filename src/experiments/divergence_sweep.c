@@ -120,7 +120,7 @@ static gpuchar_status load(sweep *s) {
     static const char *const names[IMAGES] = {"gpuchar_divergence_sweep", "gpuchar_divergence_validation",
                                               "gpuchar_divergence_validation", "gpuchar_divergence_validation"};
     gpuchar_status status = GPUCHAR_OK;
-    for (size_t i = 0; i < s->call.image_count && status == GPUCHAR_OK; ++i) {
+    for (size_t i = 0; i < s->call.kernels.count && status == GPUCHAR_OK; ++i) {
         status = gc_kernel_load(s->session, s->call.images[i], names[i], &s->functions[i]);
     }
     return status;

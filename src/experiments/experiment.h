@@ -1,4 +1,4 @@
-/* The descriptor of an experiment, and the frame that run.c and call.c put around all of them. */
+/* The descriptor of an experiment, and the frame that run.c, jobs.c and call.c put around all of them. */
 #ifndef GC_EXPERIMENTS_EXPERIMENT_H
 #define GC_EXPERIMENTS_EXPERIMENT_H
 
@@ -20,15 +20,17 @@ typedef struct gc_kernel_list {
 
 /* One call of an experiment, as far as all of them are the same. An experiment's own state begins with it. */
 typedef struct gc_call {
+    const struct gc_experiment *experiment;
     gpuchar_session *session;
     const void *options; /* resolved */
     void *result;
     gpuchar_evidence *evidence; /* in the result */
     uint32_t counters, require; /* of the options */
-    uint32_t image_count;
-    uint32_t reserved;
-    gc_image *images[GC_KERNELS_MAX]; /* in the order of the kernel list */
-    const char *reason;               /* why the first kernel without proof has none; "" */
+    gc_kernel_list kernels;
+    gc_image *images[GC_KERNELS_MAX]; /* in the order of the kernel list, once `compiled` */
+    bool begun, compiled;
+    const char *reason; /* why the first kernel without proof has none; "" */
+    uint64_t busy_ns;   /* of its steps so far */
 } gc_call;
 
 /* Where the fields lie that all options and all results have. */
@@ -46,8 +48,9 @@ typedef struct gc_experiment {
     gpuchar_status (*resolve)(void *options);
     void (*preset)(uint32_t preset, void *options);
     /*
-     * The steps in their order. `state` is zeroed and begins with a gc_call; the result is a zeroed struct of this
-     * library's size. A live session's context is current. After a failure only `release` follows.
+     * The steps in their order; those of other calls may lie between them. `state` is zeroed and begins with a gc_call;
+     * the result is a zeroed struct of this library's size. A live session's context is current. Once begun, `release`
+     * follows, after a failure at once.
      */
     size_t state_bytes;
     gpuchar_status (*begin)(void *state); /* fills what is known beforehand */
@@ -77,16 +80,6 @@ gpuchar_status gc_experiment_find(const char *name, const gc_experiment **experi
 
 gpuchar_status gc_experiment_run(const gc_experiment *experiment, gpuchar_session *session, const void *options,
                                  void *result);
-
-/*
- * The caller's options as the experiment sees them, defaults filled in and checked. `known` is zeroed and of this library's
- * size; `caller` may be NULL.
- */
-gpuchar_status gc_experiment_options(const gc_experiment *experiment, const void *caller, void *known);
-
-/* All steps of one call, options resolved: the session is live or compiles only, and is in this call. */
-gpuchar_status gc_experiment_steps(const gc_experiment *experiment, gpuchar_session *session, const void *options,
-                                   void *result);
 
 /* The descriptor's part in which only names differ. */
 #define GC_EXPERIMENT(name_, title_)                                                                                   \

@@ -4,28 +4,37 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* CUPTI's profiler on the session's device, for one read or for several. Zeroed: not there. */
+typedef struct gc_profiler {
+    gc_process_lock *lock; /* entered; NULL: nothing is there */
+    bool initialized;
+    char chip[32];
+    CUpti_RangeProfiler_Object *object;
+    size_t room; /* ranges that it takes */
+} gc_profiler;
+
 /* One read: what was taken from CUPTI, in the order in which it is given back. */
 typedef struct gc_reader {
     gpuchar_session *session;
     const gc_log *log; /* of failures to give back; NULL: nobody's */
     const gc_cupti *cupti;
     const gc_range_request *request;
-    char chip[32];
+    gc_profiler *profiler;
+    bool started;
     uint8_t *availability;
     uint8_t *config;
     size_t config_size;
     uint8_t *data;
     size_t data_size;
     CUpti_Profiler_Host_Object *host;
-    CUpti_RangeProfiler_Object *profiler;
-    bool initialized;
-    bool started;
     size_t passes;
     uint64_t begin_ns; /* of the call in progress */
 } gc_reader;
 
 /* A read takes some tenths of a second, all of it inside CUPTI: the log tells in which of its functions. */
 #define GC_SLOW_NS 1000000
+/* Ranges of a profiler that is held for several reads; each experiment has fewer. */
+#define GC_HELD_ROOM 128
 #define GC_CUPTI_CALL(reader, member, parameters)                                                                      \
     ((reader)->begin_ns = gc_now_ns(), check(reader, (reader)->cupti->member(parameters), "cupti" #member))
 
@@ -54,7 +63,7 @@ static gpuchar_status fail_chip(const gc_reader *reader, CUptiResult result) {
     if (reader->cupti->GetResultString(result, &name) != CUPTI_SUCCESS || !name) name = "unknown CUPTI error";
     gc_native native = {GPUCHAR_DOMAIN_CUPTI, result, name, "cuptiProfilerHostInitialize"};
     gc_fail_native(GPUCHAR_E_COUNTERS_UNSUPPORTED, native, "CUPTI reads no counters of the chip \"%s\": %s",
-                   reader->chip, name);
+                   reader->profiler->chip, name);
     gc_hint("a newer CUPTI may know it; everything that needs no counters works");
     return GPUCHAR_E_COUNTERS_UNSUPPORTED;
 }
@@ -63,7 +72,7 @@ static gpuchar_status host_open(gc_reader *reader) {
     CUpti_Profiler_Host_Initialize_Params initialize = {.structSize =
                                                             CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE};
     initialize.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
-    initialize.pChipName = reader->chip;
+    initialize.pChipName = reader->profiler->chip;
     initialize.pCounterAvailabilityImage = reader->availability;
     reader->begin_ns = gc_now_ns();
     CUptiResult result = reader->cupti->ProfilerHostInitialize(&initialize);
@@ -89,7 +98,8 @@ static gpuchar_status host_add_metrics(gc_reader *reader) {
             gc_native native = {GPUCHAR_DOMAIN_CUPTI, result, "CUPTI_ERROR_INVALID_METRIC_NAME",
                                 "cuptiProfilerHostConfigAddMetrics"};
             if (result == CUPTI_ERROR_INVALID_PARAMETER) native.name = "CUPTI_ERROR_INVALID_PARAMETER";
-            gc_fail_native(GPUCHAR_E_METRIC_UNKNOWN, native, "the chip %s has no metric \"%s\"", reader->chip, name);
+            gc_fail_native(GPUCHAR_E_METRIC_UNKNOWN, native, "the chip %s has no metric \"%s\"", reader->profiler->chip,
+                           name);
             gc_hint("names look like \"smsp__inst_executed.sum\": base metric, dot, rollup; ncu --query-metrics lists "
                     "them");
             return GPUCHAR_E_METRIC_UNKNOWN;
@@ -156,7 +166,7 @@ static gpuchar_status device_prepare(gc_reader *reader) {
     CUpti_Device_GetChipName_Params chip = {.structSize = CUpti_Device_GetChipName_Params_STRUCT_SIZE};
     gpuchar_status status = GC_CUPTI_CALL(reader, ProfilerInitialize, &initialize);
     if (status != GPUCHAR_OK) return status;
-    reader->initialized = true;
+    reader->profiler->initialized = true;
     supported.cuDevice = reader->session->device;
     supported.api = CUPTI_PROFILER_RANGE_PROFILING;
     status = GC_CUPTI_CALL(reader, ProfilerDeviceSupported, &supported);
@@ -164,7 +174,7 @@ static gpuchar_status device_prepare(gc_reader *reader) {
     if (supported.isSupported != CUPTI_PROFILER_CONFIGURATION_SUPPORTED) return unsupported(&supported);
     chip.deviceIndex = (size_t)reader->session->device;
     status = GC_CUPTI_CALL(reader, DeviceGetChipName, &chip);
-    if (status == GPUCHAR_OK) snprintf(reader->chip, sizeof reader->chip, "%s", chip.pChipName);
+    if (status == GPUCHAR_OK) snprintf(reader->profiler->chip, sizeof reader->profiler->chip, "%s", chip.pChipName);
     return status;
 }
 
@@ -182,44 +192,77 @@ static gpuchar_status device_availability(gc_reader *reader) {
     return GC_CUPTI_CALL(reader, ProfilerGetCounterAvailability, &ask);
 }
 
+static void disable(gc_reader *reader);
+
+/*
+ * The room of a profiler is fixed by its first start. Ranges beyond twice of it are lost later, and CUPTI (13.0) calls none of
+ * them dropped: a larger read begins with a new one. One that is held for more reads has room for the usual ones.
+ */
 static gpuchar_status device_enable(gc_reader *reader) {
-    const gc_range_request *request = reader->request;
+    gc_profiler *profiler = reader->profiler;
+    const size_t wanted = reader->request->range_count;
+    const bool held = profiler == reader->session->profiler;
     CUpti_RangeProfiler_Enable_Params enable = {.structSize = CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE};
+    if (profiler->object && profiler->room < wanted) disable(reader);
+    if (profiler->object) return GPUCHAR_OK;
+    enable.ctx = reader->session->context;
+    gpuchar_status status = GC_CUPTI_CALL(reader, RangeProfilerEnable, &enable);
+    if (status != GPUCHAR_OK) return status;
+    profiler->object = enable.pRangeProfilerObject;
+    profiler->room = held && wanted < GC_HELD_ROOM ? GC_HELD_ROOM : wanted;
+    return GPUCHAR_OK;
+}
+
+static gpuchar_status device_config(gc_reader *reader) {
+    const gc_range_request *request = reader->request;
     CUpti_RangeProfiler_GetCounterDataSize_Params size = {
         .structSize = CUpti_RangeProfiler_GetCounterDataSize_Params_STRUCT_SIZE};
     CUpti_RangeProfiler_CounterDataImage_Initialize_Params data = {
         .structSize = CUpti_RangeProfiler_CounterDataImage_Initialize_Params_STRUCT_SIZE};
     CUpti_RangeProfiler_SetConfig_Params config = {.structSize = CUpti_RangeProfiler_SetConfig_Params_STRUCT_SIZE};
-    enable.ctx = reader->session->context;
-    gpuchar_status status = GC_CUPTI_CALL(reader, RangeProfilerEnable, &enable);
-    if (status != GPUCHAR_OK) return status;
-    reader->profiler = enable.pRangeProfilerObject;
-    size.pRangeProfilerObject = reader->profiler;
+    size.pRangeProfilerObject = reader->profiler->object;
     size.pMetricNames = (const char **)(uintptr_t)request->metrics; /* read only, by its documentation */
     size.numMetrics = request->metric_count;
-    size.maxNumOfRanges = request->range_count;
-    size.maxNumRangeTreeNodes = (uint32_t)request->range_count;
-    status = GC_CUPTI_CALL(reader, RangeProfilerGetCounterDataSize, &size);
+    size.maxNumOfRanges = reader->profiler->room;
+    size.maxNumRangeTreeNodes = (uint32_t)reader->profiler->room;
+    gpuchar_status status = GC_CUPTI_CALL(reader, RangeProfilerGetCounterDataSize, &size);
     if (status != GPUCHAR_OK) return status;
     reader->data_size = size.counterDataSize;
     reader->data = image(reader->data_size);
     if (!reader->data) return GPUCHAR_E_OUT_OF_MEMORY;
-    data.pRangeProfilerObject = reader->profiler;
+    data.pRangeProfilerObject = reader->profiler->object;
     data.counterDataSize = reader->data_size;
     data.pCounterData = reader->data;
     status = GC_CUPTI_CALL(reader, RangeProfilerCounterDataImageInitialize, &data);
     if (status != GPUCHAR_OK) return status;
-    config.pRangeProfilerObject = reader->profiler;
+    config.pRangeProfilerObject = reader->profiler->object;
     config.configSize = reader->config_size;
     config.pConfig = reader->config;
     config.counterDataImageSize = reader->data_size;
     config.pCounterDataImage = reader->data;
     config.range = CUPTI_UserRange;
     config.replayMode = CUPTI_UserReplay;
-    config.maxRangesPerPass = request->range_count;
+    config.maxRangesPerPass = reader->profiler->room;
     config.numNestingLevels = 1;
     config.minNestingLevel = 1;
     return GC_CUPTI_CALL(reader, RangeProfilerSetConfig, &config);
+}
+
+static gpuchar_status start(gc_reader *reader) {
+    CUpti_RangeProfiler_Start_Params parameters = {.structSize = CUpti_RangeProfiler_Start_Params_STRUCT_SIZE};
+    parameters.pRangeProfilerObject = reader->profiler->object;
+    gpuchar_status status = GC_CUPTI_CALL(reader, RangeProfilerStart, &parameters);
+    reader->started = status == GPUCHAR_OK;
+    return status;
+}
+
+static gpuchar_status stop(gc_reader *reader, bool *all_passes) {
+    CUpti_RangeProfiler_Stop_Params parameters = {.structSize = CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE};
+    parameters.pRangeProfilerObject = reader->profiler->object;
+    gpuchar_status status = GC_CUPTI_CALL(reader, RangeProfilerStop, &parameters);
+    if (status == GPUCHAR_OK) reader->started = false;
+    *all_passes = parameters.isAllPassSubmitted != 0;
+    return status;
 }
 
 /* Range names are their indices with a letter before them: CUPTI gives the ranges back in an order of its own. */
@@ -229,13 +272,13 @@ static gpuchar_status run_range(gc_reader *reader, size_t range) {
     CUpti_RangeProfiler_PopRange_Params pop = {.structSize = CUpti_RangeProfiler_PopRange_Params_STRUCT_SIZE};
     char name[32];
     snprintf(name, sizeof name, "r%zu", range);
-    push.pRangeProfilerObject = reader->profiler;
+    push.pRangeProfilerObject = reader->profiler->object;
     push.pRangeName = name;
     gpuchar_status status = GC_CUPTI_CALL(reader, RangeProfilerPushRange, &push);
     if (status != GPUCHAR_OK) return status;
     status = reader->request->launch(reader->request->user, range);
     CUresult waited = cuda->CtxSynchronize();
-    pop.pRangeProfilerObject = reader->profiler;
+    pop.pRangeProfilerObject = reader->profiler->object;
     CUptiResult popped = reader->cupti->RangeProfilerPopRange(&pop);
     if (status != GPUCHAR_OK) return status;
     status = gc_cuda_check(cuda, waited, "cuCtxSynchronize");
@@ -244,25 +287,19 @@ static gpuchar_status run_range(gc_reader *reader, size_t range) {
 
 /* CUPTI says when all passes are in; it cannot need many more than it announced. */
 static gpuchar_status run_passes(gc_reader *reader, uint32_t *passes) {
-    CUpti_RangeProfiler_Start_Params start = {.structSize = CUpti_RangeProfiler_Start_Params_STRUCT_SIZE};
-    CUpti_RangeProfiler_Stop_Params stop = {.structSize = CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE};
-    start.pRangeProfilerObject = reader->profiler;
-    stop.pRangeProfilerObject = reader->profiler;
+    bool all = false;
     for (*passes = 0; *passes < 2 * reader->passes + 2;) {
-        gpuchar_status status = GC_CUPTI_CALL(reader, RangeProfilerStart, &start);
+        gpuchar_status status = start(reader);
         if (status != GPUCHAR_OK) return status;
-        reader->started = true;
         for (size_t range = 0; range < reader->request->range_count && status == GPUCHAR_OK; ++range) {
             status = run_range(reader, range);
             if (status == GPUCHAR_OK) status = gc_session_check_cancel(reader->session);
         }
+        if (status == GPUCHAR_OK) status = stop(reader, &all);
         if (status != GPUCHAR_OK) return status;
-        status = GC_CUPTI_CALL(reader, RangeProfilerStop, &stop);
-        if (status != GPUCHAR_OK) return status;
-        reader->started = false;
         ++*passes;
         gc_session_progress(reader->session, "counters", (double)*passes / (double)reader->passes);
-        if (stop.isAllPassSubmitted) return GPUCHAR_OK;
+        if (all) return GPUCHAR_OK;
     }
     return gc_fail(GPUCHAR_E_CUPTI, "CUPTI announced %zu passes and wants still more", reader->passes);
 }
@@ -273,7 +310,7 @@ static gpuchar_status decode(gc_reader *reader, size_t *ranges) {
     CUpti_RangeProfiler_DecodeData_Params decoded = {.structSize = CUpti_RangeProfiler_DecodeData_Params_STRUCT_SIZE};
     CUpti_RangeProfiler_GetCounterDataInfo_Params about = {
         .structSize = CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE};
-    decoded.pRangeProfilerObject = reader->profiler;
+    decoded.pRangeProfilerObject = reader->profiler->object;
     gpuchar_status status = GC_CUPTI_CALL(reader, RangeProfilerDecodeData, &decoded);
     if (status != GPUCHAR_OK) return status;
     if (decoded.numOfRangeDropped != 0) {
@@ -339,29 +376,31 @@ static void give_back(const gc_reader *reader, CUptiResult result, const char *c
     gc_cupti_give_back(reader->cupti, reader->log, result, call);
 }
 
+static void disable(gc_reader *reader) {
+    CUpti_RangeProfiler_Disable_Params parameters = {.structSize = CUpti_RangeProfiler_Disable_Params_STRUCT_SIZE};
+    parameters.pRangeProfilerObject = reader->profiler->object;
+    reader->profiler->object = NULL;
+    GC_CUPTI_GIVE_BACK(reader, RangeProfilerDisable, &parameters);
+}
+
+/* What one read took; the profiler stays. */
 static void reader_close(gc_reader *reader) {
-    CUpti_RangeProfiler_Stop_Params stop = {.structSize = CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE};
-    CUpti_RangeProfiler_Disable_Params disable = {.structSize = CUpti_RangeProfiler_Disable_Params_STRUCT_SIZE};
+    CUpti_RangeProfiler_Stop_Params stopped = {.structSize = CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE};
     CUpti_Profiler_Host_Deinitialize_Params host = {.structSize = CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE};
-    CUpti_Profiler_DeInitialize_Params all = {.structSize = CUpti_Profiler_DeInitialize_Params_STRUCT_SIZE};
     if (reader->started) {
-        stop.pRangeProfilerObject = reader->profiler;
-        GC_CUPTI_GIVE_BACK(reader, RangeProfilerStop, &stop);
-    }
-    if (reader->profiler) {
-        disable.pRangeProfilerObject = reader->profiler;
-        GC_CUPTI_GIVE_BACK(reader, RangeProfilerDisable, &disable);
+        stopped.pRangeProfilerObject = reader->profiler->object;
+        GC_CUPTI_GIVE_BACK(reader, RangeProfilerStop, &stopped);
     }
     if (reader->host) {
         host.pHostObject = reader->host;
         GC_CUPTI_GIVE_BACK(reader, ProfilerHostDeinitialize, &host);
     }
-    if (reader->initialized) {
-        GC_CUPTI_GIVE_BACK(reader, ProfilerDeInitialize, &all);
-    }
     free(reader->availability);
     free(reader->config);
     free(reader->data);
+    reader->started = false;
+    reader->host = NULL;
+    reader->availability = reader->config = reader->data = NULL;
 }
 
 static gpuchar_status result_alloc(const gc_range_request *request, gpuchar_counters_result *result) {
@@ -375,71 +414,133 @@ static gpuchar_status result_alloc(const gc_range_request *request, gpuchar_coun
     return GPUCHAR_OK;
 }
 
-static gpuchar_status collect(gc_reader reader, gpuchar_counters_result *result) {
-    uint64_t begin = gc_now_ns();
-    gpuchar_status status = device_prepare(&reader);
-    if (status == GPUCHAR_OK) status = device_availability(&reader);
-    if (status == GPUCHAR_OK) status = host_prepare(&reader);
-    if (status == GPUCHAR_OK) status = device_enable(&reader);
-    result->setup_ns = gc_now_ns() - begin;
-    if (status == GPUCHAR_OK) status = run_passes(&reader, &result->passes);
-    if (status == GPUCHAR_OK) status = read_values(&reader, result);
-    memcpy(result->chip, reader.chip, sizeof result->chip);
-    reader_close(&reader);
-    result->read_ns = gc_now_ns() - begin - result->setup_ns;
-    return status;
-}
-
 /*
  * CUPTI has one profiler for the process, and the end of one read (cuptiProfilerDeInitialize) would end those on other
  * devices too: they wait for each other.
  */
-static gc_process_lock *profiler_lock(void) {
-    static const CUuuid profiler = {"CUPTI profiler"};
-    return gc_process_lock_get(&profiler);
+static const CUuuid profiler_id = {"CUPTI profiler"};
+
+static gpuchar_status profiler_lock(gc_reader *reader, gc_process_lock **lock) {
+    *lock = gc_process_lock_get(&profiler_id);
+    if (!*lock) return gc_fail(GPUCHAR_E_OUT_OF_MEMORY, "no memory for the profiler's lock");
+    gpuchar_status status =
+        gc_session_wait(reader->session, *lock, "this thread is reading counters on another session already",
+                        "a launch callback must not read counters");
+    if (status == GPUCHAR_OK) return GPUCHAR_OK;
+    gc_process_lock_release(*lock);
+    *lock = NULL;
+    return status;
 }
 
-static gpuchar_status collect_alone(const gc_reader *reader, gpuchar_counters_result *result) {
-    gc_process_lock *lock = profiler_lock();
-    if (!lock) return gc_fail(GPUCHAR_E_OUT_OF_MEMORY, "no memory for the profiler's lock");
-    gpuchar_status status =
-        gc_session_wait(reader->session, lock, "this thread is reading counters on another session already",
-                        "a launch callback must not read counters");
-    if (status == GPUCHAR_OK) {
-        status = collect(*reader, result);
-        gc_process_lock_leave(lock);
-    }
-    gc_process_lock_release(lock);
+/* Nothing for one that is there already. Close it after a failure too. */
+static gpuchar_status profiler_open(gc_reader *reader) {
+    gc_profiler *profiler = reader->profiler;
+    gpuchar_status status = profiler->lock ? GPUCHAR_OK : profiler_lock(reader, &profiler->lock);
+    return status == GPUCHAR_OK && !profiler->initialized ? device_prepare(reader) : status;
+}
+
+static void profiler_close(gc_reader *reader) {
+    gc_profiler *profiler = reader->profiler;
+    CUpti_Profiler_DeInitialize_Params all = {.structSize = CUpti_Profiler_DeInitialize_Params_STRUCT_SIZE};
+    if (!profiler->lock) return;
+    if (profiler->object) disable(reader);
+    if (profiler->initialized) GC_CUPTI_GIVE_BACK(reader, ProfilerDeInitialize, &all);
+    gc_process_lock_leave(profiler->lock);
+    gc_process_lock_release(profiler->lock);
+    *profiler = (gc_profiler){0};
+}
+
+static gpuchar_status collect(gc_reader *reader, gpuchar_counters_result *result) {
+    uint64_t begin = gc_now_ns();
+    gpuchar_status status = profiler_open(reader);
+    if (status == GPUCHAR_OK) status = device_availability(reader);
+    if (status == GPUCHAR_OK) status = host_prepare(reader);
+    if (status == GPUCHAR_OK) status = device_enable(reader);
+    if (status == GPUCHAR_OK) status = device_config(reader);
+    result->setup_ns = gc_now_ns() - begin;
+    if (status == GPUCHAR_OK) status = run_passes(reader, &result->passes);
+    if (status == GPUCHAR_OK) status = read_values(reader, result);
+    memcpy(result->chip, reader->profiler->chip, sizeof result->chip);
+    reader_close(reader);
+    /* What failed may have left a profiler that is good for nothing. */
+    if (status != GPUCHAR_OK || reader->profiler != reader->session->profiler) profiler_close(reader);
+    result->read_ns = gc_now_ns() - begin - result->setup_ns;
     return status;
 }
 
 gpuchar_status gc_counters_collect(gpuchar_session *session, const gc_range_request *request,
                                    gpuchar_counters_result *result) {
+    gc_profiler own = {0};
     gc_reader reader = {.session = session, .log = gc_runtime_log(session->runtime), .request = request};
+    reader.profiler = session->profiler ? session->profiler : &own;
     gpuchar_status status = gc_runtime_cupti(session->runtime, &reader.cupti);
     if (status == GPUCHAR_OK) status = result_alloc(request, result);
-    if (status == GPUCHAR_OK) status = collect_alone(&reader, result);
+    if (status == GPUCHAR_OK) status = collect(&reader, result);
     if (status != GPUCHAR_OK) gpuchar_counters_result_free(result);
     return status;
 }
 
-void gc_counters_warm(gpuchar_session *session, const gc_cupti *cupti) {
-    gc_reader reader = {.session = session, .cupti = cupti};
-    gc_process_lock *lock = profiler_lock();
-    /* Whoever reads now warms it as well. */
-    if (lock && gc_process_lock_enter(lock, gc_session_cancel_pending, session) == GPUCHAR_OK) {
-        if (device_prepare(&reader) == GPUCHAR_OK) host_open(&reader);
-        reader_close(&reader);
-        gc_process_lock_leave(lock);
+/* ---- several reads ---- */
+
+void gc_counters_hold(gpuchar_session *session) {
+    session->profiler = calloc(1, sizeof *session->profiler);
+}
+
+void gc_counters_let_go(gpuchar_session *session) {
+    gc_reader reader = {.session = session, .log = gc_runtime_log(session->runtime), .profiler = session->profiler};
+    if (!session->profiler) return;
+    /* Where something is there, the library is. */
+    if (session->profiler->lock && gc_runtime_cupti(session->runtime, &reader.cupti) == GPUCHAR_OK) {
+        profiler_close(&reader);
     }
-    gc_process_lock_release(lock);
+    free(session->profiler);
+    session->profiler = NULL;
+}
+
+/* Not gc_session_wait: a cancel is for the thread of the call to see. Who reads at this moment warms it as well. */
+static bool lock_to_warm(gc_reader *reader) {
+    gc_process_lock *lock = gc_process_lock_get(&profiler_id);
+    if (!lock || gc_process_lock_enter(lock, gc_session_cancel_pending, reader->session) != GPUCHAR_OK) {
+        gc_process_lock_release(lock);
+        return false;
+    }
+    reader->profiler->lock = lock;
+    return true;
+}
+
+/* An empty pass: its start compiles what CUPTI runs on the GPU, for which the driver loads a library. */
+static gpuchar_status warm(gc_reader *reader) {
+    bool all;
+    gpuchar_status status = device_prepare(reader);
+    if (status == GPUCHAR_OK) status = host_prepare(reader);
+    if (status == GPUCHAR_OK) status = device_enable(reader);
+    if (status == GPUCHAR_OK) status = device_config(reader);
+    if (status == GPUCHAR_OK) status = start(reader);
+    return status == GPUCHAR_OK ? stop(reader, &all) : status;
+}
+
+void gc_counters_warm(gpuchar_session *session) {
+    static const char *const metric = "smsp__inst_executed.sum";
+    const gc_range_request request = {.metrics = &metric, .metric_count = 1, .range_count = 1};
+    gc_profiler own = {0};
+    gc_reader reader = {.session = session, .request = &request, .profiler = &own};
+    gc_scope scope;
+    if (gc_runtime_cupti(session->runtime, &reader.cupti) != GPUCHAR_OK) return;
+    if (gc_context_enter(session, &scope) != GPUCHAR_OK) return;
+    if (lock_to_warm(&reader)) {
+        warm(&reader);
+        reader_close(&reader);
+        profiler_close(&reader);
+    }
+    gc_context_leave(&scope);
 }
 
 gpuchar_status gc_counters_passes(const gc_cupti *cupti, const char *chip, const char *const *metrics, size_t count,
                                   uint32_t *passes) {
     gc_range_request request = {.metrics = metrics, .metric_count = count, .range_count = 1};
-    gc_reader reader = {.cupti = cupti, .request = &request};
-    snprintf(reader.chip, sizeof reader.chip, "%s", chip);
+    gc_profiler none = {0};
+    gc_reader reader = {.cupti = cupti, .request = &request, .profiler = &none};
+    snprintf(none.chip, sizeof none.chip, "%s", chip);
     gpuchar_status status = host_prepare(&reader);
     *passes = (uint32_t)reader.passes;
     reader_close(&reader);

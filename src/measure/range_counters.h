@@ -21,10 +21,17 @@ gpuchar_status gc_counters_collect(gpuchar_session *session, const gc_range_requ
                                    gpuchar_counters_result *result);
 
 /*
- * Makes CUPTI load what the first read of a process waits for, about as long as compiling a kernel. May run on a thread of
- * its own beside that; nothing is told of a failure, which the first read meets again. `cupti` is loaded already.
+ * From here until it is let go, in one call on the session, reads set the profiler up once. Nothing may be timed meanwhile:
+ * the profiler changes how launches are timed, if only by a cycle. Letting go is allowed where nothing is held.
  */
-void gc_counters_warm(gpuchar_session *session, const gc_cupti *cupti);
+void gc_counters_hold(gpuchar_session *session);
+void gc_counters_let_go(gpuchar_session *session);
+
+/*
+ * Makes CUPTI load what the first read of a process waits for, about as long as compiling a kernel. Inside a call on a live
+ * session, on a thread of its own beside that; nothing is told of a failure, which the first read meets again.
+ */
+void gc_counters_warm(gpuchar_session *session);
 
 /* Passes that a chip needs for these metrics, by CUPTI's Host API alone: no GPU, no driver. */
 gpuchar_status gc_counters_passes(const gc_cupti *cupti, const char *chip, const char *const *metrics, size_t count,

@@ -80,10 +80,13 @@ static const gpuchar_field experiment_fields[] = {
 const gpuchar_schema gc_schema_experiment =
     GC_SCHEMA(gpuchar_experiment, experiment_fields, 0, GC_NONE, "one experiment of this library");
 
-#define REQUEST(member, kind, unit, doc) GC_FIELD(gpuchar_experiment_request, member, kind, unit, doc)
-static const gpuchar_field request_fields[] = {
-    REQUEST(name, STRING, "", "name of the experiment"),
-    REQUEST(options, POINTER, "", "its options; NULL: all defaults"),
+#define JOB(member, kind, unit, doc) GC_FIELD(gpuchar_experiment_job, member, kind, unit, doc)
+static const gpuchar_field job_fields[] = {
+    JOB(name, STRING, "", "name of the experiment"),
+    JOB(options, POINTER, "", "its options; NULL: all defaults"),
+    JOB(result, POINTER, "", "its result, filled by the call"),
+    JOB(status, I32, "", "how it ended, gpuchar_status"),
+    JOB(reserved, U32, "", "0"),
 };
-const gpuchar_schema gc_schema_experiment_request =
-    GC_SCHEMA(gpuchar_experiment_request, request_fields, 0, GC_NONE, "one experiment to come");
+const gpuchar_schema gc_schema_experiment_job =
+    GC_SCHEMA(gpuchar_experiment_job, job_fields, 0, GC_NONE, "one experiment among several of a call");

@@ -64,7 +64,7 @@ void gc_context_leave(gc_scope *scope) {
     scope->pushed = false;
 }
 
-static gpuchar_status fail_cancelled(gpuchar_session *session) {
+gpuchar_status gc_session_fail_cancelled(gpuchar_session *session) {
     atomic_store(&session->cancel, false);
     return gc_advise(gc_fail(GPUCHAR_E_CANCELLED, "cancelled by gpuchar_session_cancel"),
                      "the cancel is used up: the next call runs");
@@ -73,7 +73,7 @@ static gpuchar_status fail_cancelled(gpuchar_session *session) {
 gpuchar_status gc_session_wait(gpuchar_session *session, gc_process_lock *lock, const char *busy, const char *hint) {
     gpuchar_status status = gc_process_lock_enter(lock, gc_session_cancel_pending, session);
     if (status == GPUCHAR_E_CANCELLED) {
-        return fail_cancelled(session);
+        return gc_session_fail_cancelled(session);
     }
     if (status == GPUCHAR_E_BUSY) {
         gc_fail(status, "%s", busy);
@@ -143,7 +143,7 @@ bool gc_session_cancel_pending(void *session) {
 }
 
 gpuchar_status gc_session_check_cancel(gpuchar_session *session) {
-    return gc_session_cancel_pending(session) ? fail_cancelled(session) : GPUCHAR_OK;
+    return gc_session_cancel_pending(session) ? gc_session_fail_cancelled(session) : GPUCHAR_OK;
 }
 
 void gc_session_progress(gpuchar_session *session, const char *step, double fraction_done) {

@@ -46,7 +46,8 @@ struct gpuchar_session {
     bool device_gone; /* set by close in a forked child or on a dead context */
     pid_t owner;
     gc_attachment *attachments;
-    gc_answer_function answer; /* recorded only */
+    struct gc_profiler *profiler; /* held over several reads of counters in one call; see measure/range_counters.h */
+    gc_answer_function answer;    /* recorded only */
 };
 
 /*
@@ -76,7 +77,8 @@ void gc_session_give_back(const gpuchar_session *session, CUresult result, const
 
 /* True when a cancel is pending (`session` is a gpuchar_session); gc_session_check_cancel consumes it. */
 bool gc_session_cancel_pending(void *session);
-gpuchar_status gc_session_check_cancel(gpuchar_session *session); /* GPUCHAR_OK or E_CANCELLED (consumed) */
+gpuchar_status gc_session_check_cancel(gpuchar_session *session);   /* GPUCHAR_OK or E_CANCELLED (consumed) */
+gpuchar_status gc_session_fail_cancelled(gpuchar_session *session); /* E_CANCELLED; a pending cancel is consumed */
 /* Enters a lock of the process: E_CANCELLED (consumed), or E_BUSY with these words when this thread holds it. */
 gpuchar_status gc_session_wait(gpuchar_session *session, gc_process_lock *lock, const char *busy, const char *hint);
 void gc_session_progress(gpuchar_session *session, const char *step, double fraction_done);

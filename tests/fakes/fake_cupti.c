@@ -37,7 +37,9 @@ typedef struct profiler {
     image *data;
     bool started;
     image_range *open; /* the range that was pushed */
-    uint32_t passes;
+    uint32_t passes;   /* with this configuration */
+    size_t room; /* fixed by the first start: ranges beyond it are lost, and nobody is told (CUPTI 13.0 on sm_90) */
+    image_range lost;
 } profiler;
 
 CUptiResult fake_GetVersion(uint32_t *version) {
@@ -192,11 +194,13 @@ CUptiResult fake_RangeProfilerCounterDataImageInitialize(CUpti_RangeProfiler_Cou
 CUptiResult fake_RangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params *p) {
     NEEDS_PROFILER;
     at->data = image_of(p->pCounterDataImage, p->counterDataImageSize);
+    at->passes = 0;
     return at->data ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
 }
 CUptiResult fake_RangeProfilerStart(CUpti_RangeProfiler_Start_Params *p) {
     NEEDS_PROFILER;
     if (at->started || !at->data) return CUPTI_ERROR_INVALID_OPERATION;
+    if (at->room == 0) at->room = 2 * at->data->capacity;
     at->started = true;
     return CUPTI_SUCCESS;
 }
@@ -224,7 +228,7 @@ CUptiResult fake_RangeProfilerPushRange(CUpti_RangeProfiler_PushRange_Params *p)
     NEEDS_PROFILER;
     const fake_context_state *in = fake_find(FAKE_CONTEXT, at->context);
     if (!in || !at->started || at->open) return CUPTI_ERROR_INVALID_OPERATION;
-    at->open = range_of(at->data, p->pRangeName);
+    at->open = at->data->count < at->room ? range_of(at->data, p->pRangeName) : &at->lost;
     if (!at->open) return CUPTI_ERROR_OUT_OF_MEMORY;
     at->open->warp_instructions = -in->warp_instructions;
     at->open->thread_instructions = -in->thread_instructions;

@@ -29,6 +29,11 @@ static inline bool times_count(void) {
     return getenv("GPUCHAR_TEST_SANITIZER") == NULL;
 }
 
+/* Sanitizers and counters exclude each other. */
+static inline bool counters_count(void) {
+    return getenv("GPUCHAR_TEST_SANITIZER") == NULL;
+}
+
 static inline gpuchar_session *open_or_skip(const gpuchar_session_options *options) {
     gpuchar_session *session = NULL;
     gpuchar_status status = gpuchar_session_open(NULL, "0", options, &session);

@@ -56,7 +56,7 @@ if "$program" --device sm_90 --json compiled.json >out 2>err; then
   expect 0 --profile compiled.json --json again.json; says out "Recorded, not measured now, from compiled.json"
   says again.json '"source": "recorded"'; valid again.json
   # What a recorded call had cost is not the cost of this run.
-  expect 0 --profile compiled.json --bench; says out "divergence_sweep.first.wall_ns: "; says_not out "prove_ns: "
+  expect 0 --profile compiled.json --bench; says out "run_all.wall_ns: "; says_not out "prove_ns: "
 
   # ---- without a GPU: the recording is shown, and never written as if it were of this machine
   sed 's/"name": ""/"name": "Elsewhere"/' compiled.json >"$GPUCHAR_PROFILES/elsewhere.json"

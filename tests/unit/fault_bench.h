@@ -281,11 +281,34 @@ ACTS(occupancy)
 ACTS(predication)
 #undef ACTS
 
-/* ---- before experiments */
+/* ---- several experiments in one call */
 
-static inline outcome act_prepare(bench *b) {
-    static const gpuchar_experiment_request requests[] = {{"divergence_sweep", NULL}, {"divergence_shapes", NULL}};
-    return (outcome){.status = gpuchar_experiment_prepare(b->session, requests, 2)};
+static inline outcome act_run_all(bench *b) {
+    gpuchar_divergence_sweep_options sweeps = GPUCHAR_DIVERGENCE_SWEEP_OPTIONS_INIT;
+    gpuchar_divergence_sweep_result sweep_result = GPUCHAR_DIVERGENCE_SWEEP_RESULT_INIT;
+    gpuchar_divergence_shapes_options trees = GPUCHAR_DIVERGENCE_SHAPES_OPTIONS_INIT;
+    gpuchar_divergence_shapes_result shapes_result = GPUCHAR_DIVERGENCE_SHAPES_RESULT_INIT;
+    sweeps.launches = trees.launches = 5;
+    sweeps.iterations = 16;
+    sweeps.body = 64;
+    trees.turns = 2;
+    trees.shapes_count = 1;
+    trees.shapes[0] = GPUCHAR_SHAPE_EARLY_2;
+    gpuchar_experiment_job jobs[] = {
+        {.name = "divergence_sweep", .options = &sweeps, .result = &sweep_result},
+        {.name = "divergence_shapes", .options = &trees, .result = &shapes_result},
+    };
+    outcome o = {.status = gpuchar_experiment_run_all(b->session, jobs, 2, NULL, NULL)};
+    o.parts[0] = sweep_result.evidence.counters_status;
+    o.parts[1] = shapes_result.evidence.counters_status;
+    o.parts[2] = jobs[0].status;
+    o.parts[3] = jobs[1].status;
+    o.flags = sweep_result.evidence.flags | shapes_result.evidence.flags << 16;
+    if (jobs[0].status < 0) assert_null(sweep_result.points);
+    if (jobs[1].status < 0) assert_null(shapes_result.points);
+    gpuchar_divergence_sweep_result_free(&sweep_result);
+    gpuchar_divergence_shapes_result_free(&shapes_result);
+    return o;
 }
 
 /* ---- what reaches no foreign code: the matrix shows it */
@@ -370,7 +393,7 @@ static const scene scenes[] = {
     {"sweep, counters if possible", FAKE_WITH_ALL, "0", .counters_auto = true, .act = act_sweep_auto},
     {"sweep, counters required", FAKE_WITH_ALL, "0", .canned = true, .act = act_sweep_required},
     {"sweep, warm", FAKE_WITH_ALL, "0", .canned = true, .warm = true, .counters_auto = true, .act = act_sweep_auto},
-    {"experiment_prepare", FAKE_WITH_ALL, "0", .canned = true, .act = act_prepare},
+    {"experiment_run_all", FAKE_WITH_ALL, "0", .canned = true, .act = act_run_all},
 #define SCENES(experiment)                                                                                             \
     {#experiment ", no counters", FAKE_WITH_ALL, "0", .canned = true, .act = act_##experiment##_off},                  \
         {#experiment ", if possible",   FAKE_WITH_ALL, "1", .canned = true, .counters_auto = true,                     \

@@ -167,11 +167,52 @@ static bool is_optional_attribute(const fault_case *c, const outcome *o) {
     return is(c, "cuDeviceGetAttribute") && asks && c->use == c->call.count && missed && no_more_known(o, c->clean);
 }
 
-static const char *judge(const fault_case *c, const outcome *o, unsigned warnings) {
-    /* Only made ready: who reads counters meets the failure again. */
-    if (c->scene->act == act_prepare && c->call.library == FAKE_CUPTI) {
-        return same(o, c->clean) ? NULL : "what CUPTI could not prepare has changed the result";
+/* What a runtime finds out once: that a library does not load or start. */
+static bool is_remembered(const fault_case *c) {
+    static const char *const names[] = {"cuGetProcAddress_v2", "cuDriverGetVersion", "cuInit",
+                                        "cuptiGetVersion",     "nvrtcVersion",       "nvmlInit_v2"};
+    for (size_t i = 0; i < GC_COUNT(names); i++) {
+        if (is(c, names[i])) return true;
     }
+    return false;
+}
+
+/* What CUPTI is asked only where there are ranges. */
+static bool reads_values(const fault_case *c) {
+    static const char *const names[] = {"cuptiRangeProfilerPushRange",
+                                        "cuptiRangeProfilerPopRange",
+                                        "cuptiRangeProfilerDecodeData",
+                                        "cuptiRangeProfilerGetCounterDataInfo",
+                                        "cuptiRangeProfilerCounterDataGetRangeInfo",
+                                        "cuptiProfilerHostEvaluateToGpuValues"};
+    for (size_t i = 0; i < GC_COUNT(names); i++) {
+        if (is(c, names[i])) return true;
+    }
+    return false;
+}
+
+/*
+ * Jobs of one call. What is done beforehand for all of them is done again by the job that needs it: CUPTI's first calls, the
+ * thread's context for them, and the compiler. Any other failure is that of one job, or takes counters from a job that does not
+ * need them.
+ */
+static const char *judge_jobs(const fault_case *c, const outcome *o) {
+    const bool entering = is(c, "cuCtxPushCurrent") || is(c, "cuThreadExchangeStreamCaptureMode");
+    const bool warming = c->call.library == FAKE_CUPTI && c->use == 1 && !reads_values(c);
+    const bool beforehand = c->call.library == FAKE_NVRTC || warming || (entering && c->use == 2);
+    if (beforehand && !is_remembered(c)) return same(o, c->clean) ? NULL : "what was made ready has changed a result";
+    const bool fails = o->status < 0;
+    for (int i = 0; i < 2 && !fails; i++) {
+        const bool lost = o->parts[i] == expected(c);
+        if (!lost && o->parts[i] != c->clean->parts[i]) return "counters are missing for another reason";
+    }
+    if (!fails) return o->status == c->clean->status && !same(o, c->clean) ? NULL : "nobody tells of the failure";
+    const bool whole = entering || is_remembered(c) || expected(c) == GPUCHAR_E_CONTEXT_LOST;
+    if (!whole && (o->parts[2] < 0) == (o->parts[3] < 0)) return "not one of the two jobs has failed";
+    return judge_failure(c, o);
+}
+
+static const char *judge(const fault_case *c, const outcome *o, unsigned warnings) {
     bool closes = c->scene->act == act_close || c->scene->act == act_runtime_close;
     if (gives_back(c) || closes) {
         if (!same(o, c->clean)) return "a failure to give back has changed the result";
@@ -188,6 +229,7 @@ static const char *judge(const fault_case *c, const outcome *o, unsigned warning
     if (c->scene->act == act_runtime_info) return judge_runtime_info(c, o);
     if (c->call.library == FAKE_NVML) return no_more_known(o, c->clean) ? NULL : "more than a fact of NVML's is lost";
     if (is(c, "cuDeviceGetPCIBusId")) return judge_pci(c, o);
+    if (c->scene->act == act_run_all) return judge_jobs(c, o);
     if (is_optional_attribute(c, o)) return NULL;
     return is_part(c, o) ? NULL : judge_failure(c, o);
 }
@@ -231,16 +273,6 @@ static const char *check_end(const fault_case *c) {
     if (cannot_give_back(c)) return NULL;
     if (fake()->swept) return "objects were left to the end of their context";
     return fake_held_all() ? fake_held_text() : NULL;
-}
-
-/* What a runtime finds out once: that a library does not load or start. */
-static bool is_remembered(const fault_case *c) {
-    static const char *const names[] = {"cuGetProcAddress_v2", "cuDriverGetVersion", "cuInit",
-                                        "cuptiGetVersion",     "nvrtcVersion",       "nvmlInit_v2"};
-    for (size_t i = 0; i < GC_COUNT(names); i++) {
-        if (is(c, names[i])) return true;
-    }
-    return false;
 }
 
 /* The same call once more, with nothing failing; where the failure is remembered, a new runtime works. */
