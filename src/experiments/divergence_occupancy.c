@@ -322,7 +322,7 @@ static void fill_counters(void *user, const gpuchar_counters_result *read) {
 
 static gpuchar_status count(void *state) {
     occupancy *o = state;
-    const gc_range_request request = {metrics, METRICS, 2 * (size_t)point_count(o), launch_range, o};
+    const gc_range_request request = {metrics, METRICS, o->call.ranges, launch_range, o};
     gpuchar_status status = gc_evidence_count_ranges(&o->call, &request, fill_counters);
     if (status == GPUCHAR_OK) gc_occupancy_recount(o->result);
     return status;
@@ -342,6 +342,7 @@ static gpuchar_status begin(void *state) {
     result->bodies = calloc(bodies, sizeof result->bodies[0]);
     if (!result->points || !result->bodies) return gc_fail_memory(points * sizeof result->points[0]);
     result->point_count = points;
+    o->call.ranges = 2 * points;
     result->body_count = bodies;
     for (size_t i = 0; i < points; ++i) {
         result->points[i].body = o->options.bodies[i / o->options.warps_count];

@@ -203,7 +203,7 @@ static void fill_counters(void *user, const gpuchar_counters_result *read) {
 
 static gpuchar_status count(void *state) {
     shapes *s = state;
-    const gc_range_request request = {metrics, METRICS, 2 * s->result->point_count, launch_range, s};
+    const gc_range_request request = {metrics, METRICS, s->call.ranges, launch_range, s};
     gpuchar_status status = gc_evidence_count_ranges(&s->call, &request, fill_counters);
     if (status == GPUCHAR_OK) gc_shapes_recount(s->result);
     return status;
@@ -222,6 +222,7 @@ static gpuchar_status begin(void *state) {
     result->points = calloc(points, sizeof result->points[0]);
     if (!result->points) return gc_fail_memory(points * sizeof result->points[0]);
     result->point_count = points;
+    s->call.ranges = 2 * points;
     for (size_t i = 0; i < points; ++i) {
         gpuchar_divergence_shapes_point *point = &result->points[i];
         if (i < options->shapes_count) {

@@ -293,7 +293,7 @@ static void fill_counters(void *user, const gpuchar_counters_result *read) {
 
 static gpuchar_status count(void *state) {
     sweep *s = state;
-    const gc_range_request request = {metrics, METRICS, 2 * (s->options->ways_count + IMAGES - 1), launch_range, s};
+    const gc_range_request request = {metrics, METRICS, s->call.ranges, launch_range, s};
     gpuchar_status status = gc_evidence_count_ranges(&s->call, &request, fill_counters);
     if (status == GPUCHAR_OK) gc_divergence_recount(s->result);
     return status;
@@ -311,6 +311,7 @@ static gpuchar_status begin(void *state) {
     result->points = calloc(options->ways_count, sizeof result->points[0]);
     if (!result->points) return gc_fail_memory(options->ways_count * sizeof result->points[0]);
     result->point_count = options->ways_count;
+    s->call.ranges = 2 * (options->ways_count + IMAGES - 1);
     for (uint32_t i = 0; i < options->ways_count; ++i) result->points[i].ways = options->ways[i];
     result->kind = options->kind;
     result->lane_map = options->lane_map;

@@ -28,6 +28,7 @@ typedef struct gc_call {
     uint32_t counters, require; /* of the options */
     gc_kernel_list kernels;
     gc_image *images[GC_KERNELS_MAX]; /* in the order of the kernel list, once `compiled` */
+    size_t ranges;                    /* of counters that `count` reads: told by `begin` */
     bool begun, compiled;
     const char *reason; /* why the first kernel without proof has none; "" */
     uint64_t busy_ns;   /* of its steps so far */

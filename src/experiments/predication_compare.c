@@ -311,7 +311,7 @@ static void fill_counters(void *user, const gpuchar_counters_result *read) {
 
 static gpuchar_status count(void *state) {
     comparison *c = state;
-    const gc_range_request request = {metrics, METRICS, 2 * GC_PREDICATION_BLOCKS, launch_range, c};
+    const gc_range_request request = {metrics, METRICS, c->call.ranges, launch_range, c};
     gpuchar_status status = gc_evidence_count_ranges(&c->call, &request, fill_counters);
     if (status == GPUCHAR_OK) gc_predication_recount(c->result);
     return status;
@@ -329,6 +329,7 @@ static gpuchar_status begin(void *state) {
     result->points = calloc(options->warps_count, sizeof result->points[0]);
     if (!result->points) return gc_fail_memory(options->warps_count * sizeof result->points[0]);
     result->point_count = options->warps_count;
+    c->call.ranges = 2 * GC_PREDICATION_BLOCKS;
     result->body = options->body;
     result->long_body = options->body + GC_PREDICATION_MORE;
     result->iterations = options->iterations;

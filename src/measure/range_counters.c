@@ -1,8 +1,16 @@
 #include <core/error.h>
 #include <math.h>
 #include <measure/range_counters.h>
+#include <stdalign.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/* Memory that CUPTI was given. It keeps the addresses, also of older configurations: all lives as long as the profiler. */
+typedef struct gc_lent {
+    struct gc_lent *next;
+    alignas(max_align_t) uint8_t bytes[];
+} gc_lent;
 
 /* CUPTI's profiler on the session's device, for one read or for several. Zeroed: not there. */
 typedef struct gc_profiler {
@@ -10,7 +18,8 @@ typedef struct gc_profiler {
     bool initialized;
     char chip[32];
     CUpti_RangeProfiler_Object *object;
-    size_t room; /* ranges that it takes */
+    size_t room, held_room; /* ranges that it takes; that it shall take when it is held */
+    gc_lent *lent;
 } gc_profiler;
 
 /* One read: what was taken from CUPTI, in the order in which it is given back. */
@@ -33,8 +42,6 @@ typedef struct gc_reader {
 
 /* A read takes some tenths of a second, all of it inside CUPTI: the log tells in which of its functions. */
 #define GC_SLOW_NS 1000000
-/* Ranges of a profiler that is held for several reads; each experiment has fewer. */
-#define GC_HELD_ROOM 128
 #define GC_CUPTI_CALL(reader, member, parameters)                                                                      \
     ((reader)->begin_ns = gc_now_ns(), check(reader, (reader)->cupti->member(parameters), "cupti" #member))
 
@@ -49,10 +56,23 @@ static gpuchar_status check(const gc_reader *reader, CUptiResult result, const c
     return gc_cupti_check(reader->cupti, result, call);
 }
 
-static uint8_t *image(size_t bytes) {
-    uint8_t *made = calloc(1, bytes ? bytes : 1);
-    if (!made) gc_fail_memory(bytes);
-    return made;
+static uint8_t *lend(gc_profiler *profiler, size_t bytes) {
+    gc_lent *made = calloc(1, sizeof *made + bytes);
+    if (!made) {
+        gc_fail_memory(bytes);
+        return NULL;
+    }
+    made->next = profiler->lent;
+    profiler->lent = made;
+    return made->bytes;
+}
+
+static void take_back(gc_profiler *profiler) {
+    while (profiler->lent) {
+        gc_lent *next = profiler->lent->next;
+        free(profiler->lent);
+        profiler->lent = next;
+    }
 }
 
 /* ---- the host side: which counters the metrics need ---- */
@@ -121,7 +141,7 @@ static gpuchar_status host_config(gc_reader *reader) {
     gpuchar_status status = GC_CUPTI_CALL(reader, ProfilerHostGetConfigImageSize, &size);
     if (status != GPUCHAR_OK) return status;
     reader->config_size = size.configImageSize;
-    reader->config = image(reader->config_size);
+    reader->config = lend(reader->profiler, reader->config_size);
     if (!reader->config) return GPUCHAR_E_OUT_OF_MEMORY;
     get.pHostObject = reader->host;
     get.configImageSize = reader->config_size;
@@ -186,7 +206,7 @@ static gpuchar_status device_availability(gc_reader *reader) {
     ask.ctx = reader->session->context;
     gpuchar_status status = GC_CUPTI_CALL(reader, ProfilerGetCounterAvailability, &ask);
     if (status != GPUCHAR_OK) return status;
-    reader->availability = image(ask.counterAvailabilityImageSize);
+    reader->availability = lend(reader->profiler, ask.counterAvailabilityImageSize);
     if (!reader->availability) return GPUCHAR_E_OUT_OF_MEMORY;
     ask.pCounterAvailabilityImage = reader->availability;
     return GC_CUPTI_CALL(reader, ProfilerGetCounterAvailability, &ask);
@@ -195,13 +215,12 @@ static gpuchar_status device_availability(gc_reader *reader) {
 static void disable(gc_reader *reader);
 
 /*
- * The room of a profiler is fixed by its first start. Ranges beyond twice of it are lost later, and CUPTI (13.0) calls none of
- * them dropped: a larger read begins with a new one. One that is held for more reads has room for the usual ones.
+ * The room of a profiler is fixed by its first start, which takes a millisecond more for each range. Ranges beyond twice of it
+ * are lost later, and CUPTI (13.0) calls none of them dropped: a larger read begins with a new one.
  */
 static gpuchar_status device_enable(gc_reader *reader) {
     gc_profiler *profiler = reader->profiler;
     const size_t wanted = reader->request->range_count;
-    const bool held = profiler == reader->session->profiler;
     CUpti_RangeProfiler_Enable_Params enable = {.structSize = CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE};
     if (profiler->object && profiler->room < wanted) disable(reader);
     if (profiler->object) return GPUCHAR_OK;
@@ -209,7 +228,7 @@ static gpuchar_status device_enable(gc_reader *reader) {
     gpuchar_status status = GC_CUPTI_CALL(reader, RangeProfilerEnable, &enable);
     if (status != GPUCHAR_OK) return status;
     profiler->object = enable.pRangeProfilerObject;
-    profiler->room = held && wanted < GC_HELD_ROOM ? GC_HELD_ROOM : wanted;
+    profiler->room = wanted > profiler->held_room ? wanted : profiler->held_room;
     return GPUCHAR_OK;
 }
 
@@ -228,7 +247,7 @@ static gpuchar_status device_config(gc_reader *reader) {
     gpuchar_status status = GC_CUPTI_CALL(reader, RangeProfilerGetCounterDataSize, &size);
     if (status != GPUCHAR_OK) return status;
     reader->data_size = size.counterDataSize;
-    reader->data = image(reader->data_size);
+    reader->data = lend(reader->profiler, reader->data_size);
     if (!reader->data) return GPUCHAR_E_OUT_OF_MEMORY;
     data.pRangeProfilerObject = reader->profiler->object;
     data.counterDataSize = reader->data_size;
@@ -395,12 +414,8 @@ static void reader_close(gc_reader *reader) {
         host.pHostObject = reader->host;
         GC_CUPTI_GIVE_BACK(reader, ProfilerHostDeinitialize, &host);
     }
-    free(reader->availability);
-    free(reader->config);
-    free(reader->data);
     reader->started = false;
     reader->host = NULL;
-    reader->availability = reader->config = reader->data = NULL;
 }
 
 static gpuchar_status result_alloc(const gc_range_request *request, gpuchar_counters_result *result) {
@@ -444,10 +459,11 @@ static void profiler_close(gc_reader *reader) {
     CUpti_Profiler_DeInitialize_Params all = {.structSize = CUpti_Profiler_DeInitialize_Params_STRUCT_SIZE};
     if (!profiler->lock) return;
     if (profiler->object) disable(reader);
+    take_back(profiler);
     if (profiler->initialized) GC_CUPTI_GIVE_BACK(reader, ProfilerDeInitialize, &all);
     gc_process_lock_leave(profiler->lock);
     gc_process_lock_release(profiler->lock);
-    *profiler = (gc_profiler){0};
+    *profiler = (gc_profiler){.held_room = profiler->held_room};
 }
 
 static gpuchar_status collect(gc_reader *reader, gpuchar_counters_result *result) {
@@ -482,8 +498,9 @@ gpuchar_status gc_counters_collect(gpuchar_session *session, const gc_range_requ
 
 /* ---- several reads ---- */
 
-void gc_counters_hold(gpuchar_session *session) {
+void gc_counters_hold(gpuchar_session *session, size_t ranges) {
     session->profiler = calloc(1, sizeof *session->profiler);
+    if (session->profiler) session->profiler->held_room = ranges;
 }
 
 void gc_counters_let_go(gpuchar_session *session) {
@@ -544,5 +561,6 @@ gpuchar_status gc_counters_passes(const gc_cupti *cupti, const char *chip, const
     gpuchar_status status = host_prepare(&reader);
     *passes = (uint32_t)reader.passes;
     reader_close(&reader);
+    take_back(&none);
     return status;
 }

@@ -21,10 +21,11 @@ gpuchar_status gc_counters_collect(gpuchar_session *session, const gc_range_requ
                                    gpuchar_counters_result *result);
 
 /*
- * From here until it is let go, in one call on the session, reads set the profiler up once. Nothing may be timed meanwhile:
+ * From here until it is let go, in one call on the session, reads set the profiler up once: with room for so many ranges, and
+ * anew for a read of more. Nothing may be timed meanwhile:
  * the profiler changes how launches are timed, if only by a cycle. Letting go is allowed where nothing is held.
  */
-void gc_counters_hold(gpuchar_session *session);
+void gc_counters_hold(gpuchar_session *session, size_t ranges);
 void gc_counters_let_go(gpuchar_session *session);
 
 /*

@@ -40,6 +40,8 @@ typedef struct profiler {
     uint32_t passes;   /* with this configuration */
     size_t room; /* fixed by the first start: ranges beyond it are lost, and nobody is told (CUPTI 13.0 on sm_90) */
     image_range lost;
+    const image *given[16]; /* the newest of all images that it was given: the real one goes on touching old ones */
+    size_t given_count;
 } profiler;
 
 CUptiResult fake_GetVersion(uint32_t *version) {
@@ -169,6 +171,14 @@ static image *image_of(const void *bytes, size_t size) {
     return good ? data : NULL;
 }
 
+/* What was freed is told by memory checkers, and here as far as the freed bytes have changed. */
+static void touch_images(const profiler *at) {
+    const size_t all = sizeof at->given / sizeof at->given[0];
+    for (size_t i = 0; i < at->given_count && i < all; i++) {
+        if (at->given[i]->magic != IMAGE_MAGIC) fake_misuse("%s: an image was freed too early", fake_current());
+    }
+}
+
 CUptiResult fake_RangeProfilerEnable(CUpti_RangeProfiler_Enable_Params *p) {
     void *state = NULL;
     if (fake()->profilers == 0) return CUPTI_ERROR_NOT_INITIALIZED;
@@ -178,6 +188,8 @@ CUptiResult fake_RangeProfilerEnable(CUpti_RangeProfiler_Enable_Params *p) {
     return CUPTI_SUCCESS;
 }
 CUptiResult fake_RangeProfilerDisable(CUpti_RangeProfiler_Disable_Params *p) {
+    const profiler *at = find(p->pRangeProfilerObject);
+    if (at) touch_images(at);
     return fake_end(FAKE_PROFILER, (uintptr_t)p->pRangeProfilerObject) ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
 }
 CUptiResult fake_RangeProfilerGetCounterDataSize(CUpti_RangeProfiler_GetCounterDataSize_Params *p) {
@@ -195,12 +207,15 @@ CUptiResult fake_RangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params *p)
     NEEDS_PROFILER;
     at->data = image_of(p->pCounterDataImage, p->counterDataImageSize);
     at->passes = 0;
+    touch_images(at);
+    if (at->data) at->given[at->given_count++ % (sizeof at->given / sizeof at->given[0])] = at->data;
     return at->data ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
 }
 CUptiResult fake_RangeProfilerStart(CUpti_RangeProfiler_Start_Params *p) {
     NEEDS_PROFILER;
     if (at->started || !at->data) return CUPTI_ERROR_INVALID_OPERATION;
     if (at->room == 0) at->room = 2 * at->data->capacity;
+    touch_images(at);
     at->started = true;
     return CUPTI_SUCCESS;
 }

@@ -358,7 +358,7 @@ static void test_held_room(void **state) {
     open_bench(&b, "0");
     ranges r = {.session = b.session};
     assert_failure(gc_session_enter(b.session, &scope), GPUCHAR_OK);
-    gc_counters_hold(b.session);
+    gc_counters_hold(b.session, 100);
     read_ranges(&r, 3);
     read_ranges(&r, 100);
     assert_int_equal(fake_call_count("cuptiRangeProfilerEnable"), 1);
