@@ -58,21 +58,25 @@ enum {
  * one multiply-add in each of its arms. Frozen.
  */
 typedef struct gpuchar_predication_cost {
-    uint32_t form;                 /* GPUCHAR_FORM_... */
-    uint32_t known;                /* GPUCHAR_PREDICATION_COST_... */
-    gpuchar_stat short_cycles;     /* total with the shorter body: from the first warp's start to the last one's end */
-    gpuchar_stat long_cycles;      /* the same with the longer body in as many iterations */
-    double cycles_per_link;        /* slope: (long - short) / (iterations * (long_body - body)), by the medians */
-    double cycles_per_link_low;    /* the same by the ends of the medians' 95 % intervals that make it least */
-    double cycles_per_link_high;   /* and most: what the scatter of the launches leaves open */
-    double overhead_cycles;        /* what either total holds beside its links: short - iterations * body * slope */
-    double instructions_per_cycle; /* warp instructions of the loops per cycle of the SM, by the longer body's total */
+    uint32_t form;                  /* GPUCHAR_FORM_... */
+    uint32_t known;                 /* GPUCHAR_PREDICATION_COST_... */
+    gpuchar_stat short_cycles;      /* total with the shorter body: from the first warp's start to the last one's end */
+    gpuchar_stat long_cycles;       /* the same with the longer body in as many iterations */
+    double cycles_per_link;         /* slope: (long - short) / (iterations * (long_body - body)), by the medians */
+    double cycles_per_link_low;     /* the same by the ends of the medians' 95 % intervals that make it least */
+    double cycles_per_link_high;    /* and most: what the scatter of the launches leaves open */
+    double floor_cycles_per_link;   /* no link costs less, by the machine code; see gpuchar_predication_compare */
+    double ceiling_cycles_per_link; /* none costs more: long / (iterations * long_body) */
+    double overhead_cycles;         /* what either total holds beside its links: short - iterations * body * slope */
+    double instructions_per_cycle;  /* warp instructions of the loops per cycle of the SM, by the longer body's total */
 } gpuchar_predication_cost;
 
 /* Bits of gpuchar_predication_cost.known. */
 enum {
-    GPUCHAR_PREDICATION_COST_SLOPE = 1u << 0, /* cycles_per_link and its ends, overhead_cycles */
-    GPUCHAR_PREDICATION_COST_ISSUE = 1u << 1  /* instructions_per_cycle */
+    GPUCHAR_PREDICATION_COST_SLOPE = 1u << 0,  /* cycles_per_link and its ends, overhead_cycles */
+    GPUCHAR_PREDICATION_COST_ISSUE = 1u << 1,  /* instructions_per_cycle */
+    GPUCHAR_PREDICATION_COST_FLOOR = 1u << 2,  /* floor_cycles_per_link */
+    GPUCHAR_PREDICATION_COST_CEILING = 1u << 3 /* ceiling_cycles_per_link */
 };
 
 /* One number of warps, all in one block on one SM. Frozen. */
@@ -155,11 +159,21 @@ GPUCHAR_API void gpuchar_predication_compare_result_free(gpuchar_predication_com
  * What an iteration costs beside its links must be the same with both bodies, or the difference stays in the slope. So both
  * loops begin at the same place of a line of instruction cache and are short: with body 64 at most 3.6 KiB of code, with
  * 128 5.7 KiB. On an H200 loops up to 4 KiB cost the same, one of 8 KiB ten cycles more.
+ * Where warps contend for issue slots it is not the same for all that, and a slope can come out that no machine can reach.
+ * So it has two bounds. The floor is what the links of the decoded loops demand: of one warp, by the assembler's stall counts
+ * in the loops that it walks, or of all, at one instruction a cycle and scheduler, whichever is more. Schedulers are four on
+ * an SM, as sm_70 to sm_121 have; of other architectures the stall counts alone make the floor, and without decoded loops
+ * there is none and nothing is judged by it. The ceiling is the longer body's total by its links. A slope more than 0.5 %
+ * below its floor or above its ceiling is unknown, and so are the ratios of its point; the cost is between the two.
+ * saturation_warps takes for an unknown slope the branch's ceiling or the predicated form's floor, so that the gain is no
+ * more than that; a point that this does not decide counts as one with a gain.
  * Beside it, without running anything: up to which length of the arms the compiler predicates by itself.
  * A part of a recorded result is answered with numbers of that part only: what was of the whole call (launches_ns,
  * counters_ns, call_ns, device_memory_bytes, the clock) is unknown there, 0. Source: "Characterizing Warp Divergence from
  * Pascal to Blackwell", section IV-C. Since 0.1.
- * GPUCHAR_FLAG_OFF_LAW: a longer body that takes no more cycles than the shorter one; that slope is unknown.
+ * GPUCHAR_FLAG_OFF_LAW: a longer body that takes no more cycles than the shorter one, or fewer than its links can; or a
+ * slope below the floor or above the ceiling: the cost of an iteration beside its links differed between the bodies, or
+ * the launches scatter by more than that (GPUCHAR_FLAG_UNSTABLE). That slope is unknown.
  * GPUCHAR_CAVEAT: not proved, unstable, off the law, throttled or compile-only (evidence.flags, evidence.proof_status).
  * Proved means also that the loops of the two bodies differ in nothing but their links.
  * Errors: E_INVALID_ARGUMENT, E_STRUCT_SIZE, E_LIMIT, E_BUSY, E_CANCELLED, E_NOT_PROVED (required), counters required:

@@ -5,6 +5,7 @@
 #include <experiments/predication_tables.h>
 #include <experiments/evidence.h>
 #include <experiments/untrusted.h>
+#include <proof/proof.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,12 +28,23 @@ static const char *find_wrong_point(const compare_result *recorded, const gpucha
     return NULL;
 }
 
+/* What a proof lets pass, of chains that go side by side: floors are made of it. */
+static bool is_stall(const gpuchar_predication_form *form, uint64_t links) {
+    return form->loop_stall_cycles >= links * GC_PROOF_STALL_MIN &&
+           form->loop_stall_cycles <= links * GC_PROOF_STALL_MAX + GC_PROOF_LOOP_STALL_MAX;
+}
+
 /* The machine code's count follows from other numbers, and the counters are judged by it. */
 static const char *find_wrong_form(const compare_result *recorded, size_t which, size_t body) {
-    enum { FORM, BODY, EFFICIENCY, LOOP, EXPECTED, FIELDS };
+    enum { FORM, BODY, EFFICIENCY, LOOP, STALL, EXPECTED, FIELDS };
     static const char *const names[GC_BODIES][FIELDS] = {
 #define NAMES(forms)                                                                                                   \
-    {forms "[].form", forms "[].body", forms "[].efficiency", forms "[].loop_instructions", forms "[].expected_count"}
+    {forms "[].form",                                                                                                  \
+     forms "[].body",                                                                                                  \
+     forms "[].efficiency",                                                                                            \
+     forms "[].loop_instructions",                                                                                     \
+     forms "[].loop_stall_cycles",                                                                                     \
+     forms "[].expected_count"}
         NAMES("short_forms"), NAMES("long_forms")
 #undef NAMES
     };
@@ -44,6 +56,7 @@ static const char *find_wrong_form(const compare_result *recorded, size_t which,
     if (!gc_are_threads(form->efficiency)) return names[body][EFFICIENCY];
     if (!(form->known & GPUCHAR_PREDICATION_FORM_DECODED)) return NULL;
     if (form->loop_instructions < (which == GPUCHAR_FORM_PREDICATED ? 2 * links : links)) return names[body][LOOP];
+    if (!is_stall(form, links)) return names[body][STALL];
     if (form->expected_count != gc_predication_expected(form, recorded->iterations)) return names[body][EXPECTED];
     return NULL;
 }
@@ -194,15 +207,18 @@ static const char *find_wrong_claim(const claim *claims, size_t count) {
 static const char *find_other_cost(const gpuchar_predication_cost *said, const gpuchar_predication_cost *derived) {
     const bool slope = (said->known & GPUCHAR_PREDICATION_COST_SLOPE) != 0;
     const bool issue = (said->known & GPUCHAR_PREDICATION_COST_ISSUE) != 0;
+    const bool least = (said->known & GPUCHAR_PREDICATION_COST_FLOOR) != 0;
+    const bool most = (said->known & GPUCHAR_PREDICATION_COST_CEILING) != 0;
+    const uint32_t derives = GPUCHAR_PREDICATION_COST_SLOPE | GPUCHAR_PREDICATION_COST_ISSUE |
+                             GPUCHAR_PREDICATION_COST_FLOOR | GPUCHAR_PREDICATION_COST_CEILING;
     const claim claims[] = {
 #define CLAIM(member, known) {"points[].costs[]." #member, known, said->member, derived->member}
-        CLAIM(cycles_per_link, slope), CLAIM(cycles_per_link_low, slope), CLAIM(cycles_per_link_high, slope),
-        CLAIM(overhead_cycles, slope), CLAIM(instructions_per_cycle, issue)
+        CLAIM(cycles_per_link, slope),       CLAIM(cycles_per_link_low, slope),    CLAIM(cycles_per_link_high, slope),
+        CLAIM(floor_cycles_per_link, least), CLAIM(ceiling_cycles_per_link, most), CLAIM(overhead_cycles, slope),
+        CLAIM(instructions_per_cycle, issue)
 #undef CLAIM
     };
-    if ((slope && !(derived->known & GPUCHAR_PREDICATION_COST_SLOPE)) ||
-        (issue && !(derived->known & GPUCHAR_PREDICATION_COST_ISSUE)))
-        return "points[].costs[].known";
+    if (said->known & ~derived->known & derives) return "points[].costs[].known";
     return find_wrong_claim(claims, GC_COUNT(claims));
 }
 

@@ -8,9 +8,12 @@ gpuchar_predication_form *gc_predication_form_of(gpuchar_predication_compare_res
 }
 
 /* The branch walks a loop for each arm. */
+static uint32_t loops_of(size_t form) {
+    return form == GPUCHAR_FORM_BRANCH ? 2 : 1;
+}
+
 uint64_t gc_predication_expected(const gpuchar_predication_form *form, uint32_t iterations) {
-    const uint64_t loops = form->form == GPUCHAR_FORM_BRANCH ? 2 : 1;
-    return loops * iterations * form->loop_instructions;
+    return (uint64_t)loops_of(form->form) * iterations * form->loop_instructions;
 }
 
 void gc_predication_summarize(const double *cycles, uint32_t launches, double *scratch,
@@ -30,15 +33,55 @@ static bool is_decoded(const gpuchar_predication_form *form) {
     return (form->known & GPUCHAR_PREDICATION_FORM_DECODED) != 0;
 }
 
-/* Whatever both bodies have in common, per launch and per iteration, is not in the difference. */
+/* Of an SM, each issues one warp instruction a cycle at most. 0: not known of an architecture. */
+static uint32_t schedulers_of(uint32_t arch) {
+    return arch >= 70 && arch <= 121 ? 4 : 0;
+}
+
+/* Every warp waits as long as the assembler says, and all of them together need the issue slots, however they take turns. */
+static void derive_floor(const gpuchar_predication_compare_result *result, uint32_t warps,
+                         gpuchar_predication_cost *cost, size_t form) {
+    const gpuchar_predication_form *few = &result->short_forms[form], *many = &result->long_forms[form];
+    const double links = (double)(result->long_body - result->body) / loops_of(form);
+    const uint32_t schedulers = schedulers_of(result->evidence.arch);
+    if (!is_decoded(few) || !is_decoded(many)) return;
+    const double stalled = ((double)many->loop_stall_cycles - (double)few->loop_stall_cycles) / links;
+    const double issued = ((double)many->loop_instructions - (double)few->loop_instructions) / links;
+    const double least = fmax(stalled, schedulers ? warps * issued / schedulers : 0);
+    if (!(least > 0)) return;
+    cost->floor_cycles_per_link = least;
+    cost->known |= GPUCHAR_PREDICATION_COST_FLOOR;
+}
+
+static bool is_below_floor(const gpuchar_predication_cost *cost, double cycles_per_link) {
+    return (cost->known & GPUCHAR_PREDICATION_COST_FLOOR) &&
+           cycles_per_link < (1 - GC_PREDICATION_BOUND) * cost->floor_cycles_per_link;
+}
+
+/* Totals in which the links cannot have been executed bound nothing. */
+static bool derive_ceiling(const gpuchar_predication_compare_result *result, gpuchar_predication_cost *cost) {
+    const gpuchar_stat *few = &cost->short_cycles, *many = &cost->long_cycles;
+    const double most = many->median / ((double)result->iterations * result->long_body);
+    if (!(few->median > 0) || !(many->median > few->median) || is_below_floor(cost, most)) return false;
+    cost->ceiling_cycles_per_link = most;
+    cost->known |= GPUCHAR_PREDICATION_COST_CEILING;
+    return true;
+}
+
+/*
+ * Whatever both bodies have in common, per launch and per iteration, is not in the difference. What they do not have in
+ * common is: the slope is then no cost of a link, and where it leaves the bounds this is known.
+ */
 static void derive_slope(gpuchar_predication_compare_result *result, gpuchar_predication_cost *cost) {
     const gpuchar_stat *few = &cost->short_cycles, *many = &cost->long_cycles;
     const double turns = result->iterations, links = turns * (result->long_body - result->body);
-    if (!(few->median > 0) || !(many->median > few->median)) {
+    const double slope = (many->median - few->median) / links;
+    if (!derive_ceiling(result, cost) || is_below_floor(cost, slope) ||
+        slope > (1 + GC_PREDICATION_BOUND) * cost->ceiling_cycles_per_link) {
         result->evidence.flags |= GPUCHAR_FLAG_OFF_LAW;
         return;
     }
-    cost->cycles_per_link = (many->median - few->median) / links;
+    cost->cycles_per_link = slope;
     cost->cycles_per_link_low = (many->ci95_low - few->ci95_high) / links;
     cost->cycles_per_link_high = (many->ci95_high - few->ci95_low) / links;
     cost->overhead_cycles = few->median - turns * result->body * cost->cycles_per_link;
@@ -59,8 +102,10 @@ static void derive_issue(gpuchar_predication_compare_result *result, uint32_t wa
 static void forget_point(gpuchar_predication_point *point) {
     for (size_t form = 0; form < GPUCHAR_FORMS; ++form) {
         gpuchar_predication_cost *cost = &point->costs[form];
-        cost->known &= ~(uint32_t)(GPUCHAR_PREDICATION_COST_SLOPE | GPUCHAR_PREDICATION_COST_ISSUE);
+        cost->known &= ~(uint32_t)(GPUCHAR_PREDICATION_COST_SLOPE | GPUCHAR_PREDICATION_COST_ISSUE |
+                                   GPUCHAR_PREDICATION_COST_FLOOR | GPUCHAR_PREDICATION_COST_CEILING);
         cost->cycles_per_link = cost->cycles_per_link_low = cost->cycles_per_link_high = 0;
+        cost->floor_cycles_per_link = cost->ceiling_cycles_per_link = 0;
         cost->overhead_cycles = cost->instructions_per_cycle = 0;
     }
     point->known &= ~(uint32_t)GPUCHAR_PREDICATION_POINT_RATIOS;
@@ -90,6 +135,7 @@ static void derive_point(gpuchar_predication_compare_result *result, gpuchar_pre
     for (size_t form = 0; form < GPUCHAR_FORMS; ++form) {
         gpuchar_predication_cost *cost = &point->costs[form];
         result->evidence.flags |= (cost->short_cycles.flags | cost->long_cycles.flags) & GPUCHAR_FLAG_UNSTABLE;
+        derive_floor(result, point->warps, cost, form);
         derive_slope(result, cost);
         derive_issue(result, point->warps, cost, form);
     }
@@ -114,10 +160,21 @@ static uint32_t find_onset(const gpuchar_predication_compare_result *result, siz
     return first;
 }
 
+/* The gain, or, where a slope is unknown, the most that it can be by the bounds. 0: there is none. */
+static double most_gain(const gpuchar_predication_point *point) {
+    const gpuchar_predication_cost *branch = &point->costs[GPUCHAR_FORM_BRANCH];
+    const gpuchar_predication_cost *predicated = &point->costs[GPUCHAR_FORM_PREDICATED];
+    const bool has_branch = (branch->known & GPUCHAR_PREDICATION_COST_SLOPE) != 0;
+    const bool has_predicated = (predicated->known & GPUCHAR_PREDICATION_COST_SLOPE) != 0;
+    const double most = has_branch ? branch->cycles_per_link : branch->ceiling_cycles_per_link;
+    const double least = has_predicated ? predicated->cycles_per_link : predicated->floor_cycles_per_link;
+    return least > 0 ? most / least : 0;
+}
+
 static bool has_no_gain(const gpuchar_predication_compare_result *result, size_t i, uint32_t *size) {
-    const gpuchar_predication_point *point = &result->points[i];
-    *size = point->warps;
-    return (point->known & GPUCHAR_PREDICATION_POINT_RATIOS) && point->gain < GC_PREDICATION_NO_GAIN;
+    const double gain = most_gain(&result->points[i]);
+    *size = result->points[i].warps;
+    return gain > 0 && gain < GC_PREDICATION_NO_GAIN;
 }
 
 static bool has_branch(const gpuchar_predication_compare_result *result, size_t i, uint32_t *size) {

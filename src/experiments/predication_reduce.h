@@ -29,8 +29,9 @@ void gc_predication_summarize(const double *cycles, uint32_t launches, double *s
                               gpuchar_predication_compare_result *result);
 
 /*
- * Slopes, ratios, issue rates, saturation_warps, the flags OFF_LAW and UNSTABLE, from the summaries and the forms in
- * `result`. What was derived before is forgotten first, but not an UNSTABLE: that can come from the clock.
+ * Slopes, their bounds, ratios, issue rates, saturation_warps, the flags OFF_LAW and UNSTABLE, from the summaries, the
+ * forms and the architecture in `result`. What was derived before is forgotten first, but not an UNSTABLE: that can come
+ * from the clock.
  */
 void gc_predication_forget(gpuchar_predication_compare_result *result);
 void gc_predication_derive(gpuchar_predication_compare_result *result);
@@ -46,6 +47,8 @@ void gc_predication_recount(gpuchar_predication_compare_result *result);
 
 /* A spread (mad / median) above it is UNSTABLE: ratios are told to half a percent. */
 #define GC_PREDICATION_SPREAD 2e-3
+/* A slope further than this below its floor or above its ceiling is none: the half percent to which ratios are told. */
+#define GC_PREDICATION_BOUND 5e-3
 /* A gain below it is none. */
 #define GC_PREDICATION_NO_GAIN 1.05
 /* COUNTED wants every efficiency this close to what it must be. */

@@ -2,6 +2,7 @@
 #include <experiments/predication_tables.h>
 #include <math.h>
 #include <schema/table.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- fields ---- */
@@ -52,6 +53,8 @@ static const gpuchar_field cost_fields[] = {
     CF(cycles_per_link, "cycles/link", SLOPE, "(long - short) / (iterations * (long_body - body)), by the medians"),
     CF(cycles_per_link_low, "cycles/link", SLOPE, "the least that the medians' 95 % intervals allow"),
     CF(cycles_per_link_high, "cycles/link", SLOPE, "the most"),
+    CF(floor_cycles_per_link, "cycles/link", FLOOR, "no link costs less, by stall counts and issue slots"),
+    CF(ceiling_cycles_per_link, "cycles/link", CEILING, "none costs more: long / (iterations * long_body)"),
     CF(overhead_cycles, "cycles", SLOPE,
        "what a total holds beside its links: short - iterations * body * cycles_per_link"),
     CF(instructions_per_cycle, "instructions/cycle", ISSUE,
@@ -152,14 +155,34 @@ static void text_number(bool known, double value, int decimals, int width, gc_te
     gc_text_add(text, "  %*s", width, gc_number_text(known ? value : NAN, decimals, width).text);
 }
 
+/* The slope, or what is known of a cost without one: that it is from the floor to the ceiling. */
+static void text_slope(const gpuchar_predication_cost *cost, gc_text *text) {
+    const gc_number least = gc_number_text(cost->floor_cycles_per_link, 2, 5);
+    const gc_number most = gc_number_text(cost->ceiling_cycles_per_link, 2, 5);
+    char bounds[2 * sizeof(gc_number) + 16] = "-";
+    switch (cost->known & (GPUCHAR_PREDICATION_COST_FLOOR | GPUCHAR_PREDICATION_COST_CEILING)) {
+    case GPUCHAR_PREDICATION_COST_FLOOR:
+        snprintf(bounds, sizeof bounds, "from %s", least.text);
+        break;
+    case GPUCHAR_PREDICATION_COST_CEILING:
+        snprintf(bounds, sizeof bounds, "to %s", most.text);
+        break;
+    case 0:
+        break;
+    default:
+        snprintf(bounds, sizeof bounds, "%s to %s", least.text, most.text);
+    }
+    if (cost->known & GPUCHAR_PREDICATION_COST_SLOPE)
+        text_number(true, cost->cycles_per_link, 4, 14, text);
+    else
+        gc_text_add(text, "  %14s", bounds);
+}
+
 static void text_cost(const gpuchar_predication_point *point, gc_text *text) {
     static const size_t issuing[] = {GPUCHAR_FORM_BRANCH, GPUCHAR_FORM_PREDICATED};
     const bool related = (point->known & GPUCHAR_PREDICATION_POINT_RATIOS) != 0;
     gc_text_add(text, "  %5u", point->warps);
-    for (size_t form = 0; form < GPUCHAR_FORMS; ++form) {
-        const gpuchar_predication_cost *cost = &point->costs[form];
-        text_number((cost->known & GPUCHAR_PREDICATION_COST_SLOPE) != 0, cost->cycles_per_link, 4, 10, text);
-    }
+    for (size_t form = 0; form < GPUCHAR_FORMS; ++form) text_slope(&point->costs[form], text);
     text_number(related, point->branch_ratio, 4, 8, text);
     text_number(related, point->predicated_ratio, 4, 10, text);
     text_number(related, point->gain, 4, 8, text);
@@ -188,18 +211,36 @@ static void text_totals(const gpuchar_predication_compare_result *result, gc_tex
     }
 }
 
-static void text_points(const gpuchar_predication_compare_result *result, gc_text *text) {
-    gc_text_add(text, "  warps     one arm      branch  predicated    branch  predicated      gain  branch instr"
-                      "  pred. instr\n");
-    gc_text_add(text, "  on SM    cyc/link    cyc/link    cyc/link  /one arm    /one arm              /cycle/SM   "
-                      "  /cycle/SM\n");
-    for (size_t i = 0; i < result->point_count; ++i) text_cost(&result->points[i], text);
+/* Why some stand as bounds, and what can be said of the gain all the same. */
+static void text_verdict(const gpuchar_predication_compare_result *result, gc_text *text) {
+    size_t without = 0;
+    for (size_t i = 0; i < result->point_count * GPUCHAR_FORMS; ++i) {
+        const gpuchar_predication_cost *cost = &result->points[i / GPUCHAR_FORMS].costs[i % GPUCHAR_FORMS];
+        without += !(cost->known & GPUCHAR_PREDICATION_COST_SLOPE);
+    }
+    if (without) {
+        gc_text_add(text, "%zu of %zu costs are told by bounds: their slope cannot be true, since %s\n", without,
+                    result->point_count * GPUCHAR_FORMS,
+                    (result->evidence.flags & GPUCHAR_FLAG_UNSTABLE)
+                        ? "launches scatter, or the bodies\ndiffer in what an iteration costs beside its links"
+                        : "the bodies differ in what\nan iteration costs beside its links");
+    }
     if (result->saturation_warps) {
         gc_text_add(text, "no gain from %u warps on: they fill the issue slots by themselves\n",
                     result->saturation_warps);
     } else {
-        gc_text_add(text, "the gain does not vanish within these numbers of warps\n");
+        gc_text_add(text, "the gain %s within these numbers of warps\n",
+                    without ? "is not known to vanish" : "does not vanish");
     }
+}
+
+static void text_points(const gpuchar_predication_compare_result *result, gc_text *text) {
+    gc_text_add(text, "  warps         one arm          branch      predicated    branch  predicated      gain"
+                      "  branch instr   pred. instr\n");
+    gc_text_add(text, "  on SM        cyc/link        cyc/link        cyc/link  /one arm    /one arm          "
+                      "     /cycle/SM     /cycle/SM\n");
+    for (size_t i = 0; i < result->point_count; ++i) text_cost(&result->points[i], text);
+    text_verdict(result, text);
     text_totals(result, text);
 }
 

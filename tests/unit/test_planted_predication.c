@@ -30,6 +30,7 @@ typedef struct costs {
     double turn[GPUCHAR_FORMS];  /* of an iteration, beside its links */
     double fixed[GPUCHAR_FORMS]; /* of a launch */
     double long_link;            /* what a link costs more with the longer body: the law is broken */
+    double contention;           /* of an iteration of the shorter body more, where warps contend: from 12 on */
     double surplus;              /* instructions that a turn of the longer predicated form executes and nobody wrote */
     found_kernel kernels[4];
     size_t count;
@@ -112,7 +113,8 @@ static void planted_comparison(const fake_launch *launch, fake_effect *effect, v
     const unsigned warps = launch->block / 32;
     const double turns = args->header.iterations, prologue = 30 * warps;
     const double link = link_cost(c, form, warps) + (is_long ? c->long_link : 0);
-    const double cycles = c->fixed[form] + turns * (c->turn[form] + kernel->body * link);
+    const double turn = c->turn[form] + (!is_long && warps >= 12 ? c->contention : 0);
+    const double cycles = c->fixed[form] + turns * (turn + kernel->body * link);
     const double loops = form == GPUCHAR_FORM_BRANCH ? 2 : 1, surplus = is_long && kernel->predicated ? c->surplus : 0;
     const double looped = warps * turns * (loops * kernel->loop_instructions + surplus);
     effect->cycles = (uint64_t)cycles;
@@ -156,12 +158,23 @@ static void check_counts(const gpuchar_predication_form *forms, uint32_t body) {
     }
 }
 
+/* By stall counts and by issue slots, of an sm_90. */
+static double floor_of(size_t form, uint32_t warps) {
+    const double stall = form == GPUCHAR_FORM_BRANCH ? 8 : 4, arms = form == GPUCHAR_FORM_CONVERGENT ? 1 : 2;
+    return fmax(stall, arms * warps / 4);
+}
+
+#define ALWAYS (GPUCHAR_PREDICATION_COST_ISSUE | GPUCHAR_PREDICATION_COST_FLOOR | GPUCHAR_PREDICATION_COST_CEILING)
+
 static void check_point(const gpuchar_predication_point *point, const costs *c) {
     for (size_t form = 0; form < GPUCHAR_FORMS; form++) {
         const gpuchar_predication_cost *cost = &point->costs[form];
         const double link = link_cost(c, form, point->warps), beside = c->fixed[form] + TURNS * c->turn[form];
         assert_int_equal(cost->form, form);
-        assert_int_equal(cost->known, GPUCHAR_PREDICATION_COST_SLOPE | GPUCHAR_PREDICATION_COST_ISSUE);
+        assert_int_equal(cost->known, GPUCHAR_PREDICATION_COST_SLOPE | ALWAYS);
+        assert_true(cost->floor_cycles_per_link == floor_of(form, point->warps));
+        assert_true(cost->ceiling_cycles_per_link == cost->long_cycles.median / (TURNS * LONG_BODY));
+        assert_true(cost->floor_cycles_per_link <= link && link <= cost->ceiling_cycles_per_link);
         assert_true(cost->cycles_per_link == link && cost->overhead_cycles == beside);
         assert_true(cost->cycles_per_link_low == link && cost->cycles_per_link_high == link);
         assert_true(cost->short_cycles.median == beside + TURNS * BODY * link);
@@ -293,8 +306,44 @@ static void test_no_slope(void **state) {
     assert_failure(measure(&c, &options, &result), GPUCHAR_CAVEAT);
     assert_int_equal(result.evidence.flags, GPUCHAR_FLAG_PROVED | GPUCHAR_FLAG_COUNTED | GPUCHAR_FLAG_OFF_LAW);
     assert_int_equal(result.points[0].known, 0);
-    assert_int_equal(result.points[0].costs[GPUCHAR_FORM_CONVERGENT].known, GPUCHAR_PREDICATION_COST_ISSUE);
+    assert_int_equal(result.points[0].costs[GPUCHAR_FORM_CONVERGENT].known,
+                     GPUCHAR_PREDICATION_COST_ISSUE | GPUCHAR_PREDICATION_COST_FLOOR);
     assert_int_equal(result.saturation_warps, 0);
+    gpuchar_predication_compare_result_free(&result);
+    options.require = GPUCHAR_REQUIRE_STABLE;
+    assert_failure(measure(&c, &options, &result), GPUCHAR_E_MEASUREMENT);
+}
+
+/* What an iteration costs beside its links is more with the shorter body where warps contend: nobody is told such slopes. */
+static void test_contention(void **state) {
+    NEEDS_NVRTC();
+    costs c = default_costs();
+    compare_options options = small_comparison();
+    compare_result result;
+    char *json = NULL;
+    c.contention = 6;
+    assert_failure(measure(&c, &options, &result), GPUCHAR_CAVEAT);
+    assert_int_equal(result.evidence.flags, GPUCHAR_FLAG_PROVED | GPUCHAR_FLAG_COUNTED | GPUCHAR_FLAG_OFF_LAW);
+    for (size_t i = 0; i < 4; i++) check_point(&result.points[i], &c);
+    for (size_t i = 4; i < result.point_count; i++) {
+        const gpuchar_predication_point *point = &result.points[i];
+        assert_int_equal(point->known, 0);
+        assert_true(point->branch_ratio == 0 && point->predicated_ratio == 0 && point->gain == 0);
+        for (size_t form = 0; form < GPUCHAR_FORMS; form++) {
+            const gpuchar_predication_cost *cost = &point->costs[form];
+            const double link = link_cost(&c, form, point->warps);
+            assert_int_equal(cost->known, ALWAYS);
+            assert_true(cost->cycles_per_link == 0 && cost->overhead_cycles == 0);
+            assert_true(cost->floor_cycles_per_link <= link && link <= cost->ceiling_cycles_per_link);
+        }
+    }
+    assert_int_equal(result.saturation_warps,
+                     16); /* bounds decide: 8.15 cycles of the branch at most, 8 of the other */
+    assert_failure(gpuchar_json_write("gpuchar_predication_point", &result.points[5], &json), GPUCHAR_OK);
+    assert_contains(json, "\"cycles_per_link\": null");
+    assert_contains(json, "\"floor_cycles_per_link\": 8");
+    assert_contains(json, "\"gain\": null");
+    gpuchar_string_free(json);
     gpuchar_predication_compare_result_free(&result);
     options.require = GPUCHAR_REQUIRE_STABLE;
     assert_failure(measure(&c, &options, &result), GPUCHAR_E_MEASUREMENT);
@@ -305,6 +354,7 @@ int main(void) {
         cmocka_unit_test(test_law),         cmocka_unit_test(test_overhead_cancels),
         cmocka_unit_test(test_other_costs), cmocka_unit_test(test_samples),
         cmocka_unit_test(test_no_slope),    cmocka_unit_test(test_counted_too_many),
+        cmocka_unit_test(test_contention),
     };
     return cmocka_run_group_tests(tests, find_nvrtc, NULL);
 }

@@ -48,6 +48,7 @@ static void fill_forms(compare_result *result) {
         form->body = i % GC_BODIES ? LONG_BODY : BODY;
         form->known = GPUCHAR_PREDICATION_FORM_DECODED | GPUCHAR_PREDICATION_FORM_COUNTERS;
         form->loop_instructions = form->body * (form->form == GPUCHAR_FORM_PREDICATED ? 2 : 1) + 3;
+        form->loop_stall_cycles = 4 * form->body + 11;
         form->expected_count = form->executed_count = gc_predication_expected(form, TURNS);
         form->efficiency = form->form == GPUCHAR_FORM_BRANCH ? 16 : 32;
     }
@@ -88,11 +89,11 @@ static compare_result new_result(void) {
     fill_forms(&result);
     fill_points(&result);
     fill_lengths(&result);
+    evidence->arch = 90;
     gc_predication_derive(&result);
     gc_predication_derive_lengths(&result);
     assert_int_equal(evidence->flags, 0);
     evidence->flags = GPUCHAR_FLAG_PROVED;
-    evidence->arch = 90;
     gc_predication_expect(&result);
     strcpy(evidence->mnemonic, "FFMA");
     evidence->sm_clock_hz = 1.98e9;
@@ -223,6 +224,70 @@ static void test_equal_options(void **state) {
     gpuchar_session_close(session);
 }
 
+/* ---- slopes that cannot be true ---- */
+
+/* The point of 16 warps as an H200 may do it: with the shorter body an iteration costs six cycles more beside its links. */
+static compare_result contended(void) {
+    compare_result result = new_result();
+    double scratch[2 * LAUNCHES];
+    for (size_t form = 0; form < GPUCHAR_FORMS; ++form) {
+        double *few = result.samples + 2 * BLOCK + form * GC_BODIES * LAUNCHES;
+        for (size_t j = 0; j < LAUNCHES; ++j) few[j] += 6 * TURNS;
+    }
+    gc_predication_summarize(result.samples, LAUNCHES, scratch, &result);
+    gc_predication_derive(&result);
+    assert_int_equal(result.evidence.flags, GPUCHAR_FLAG_PROVED | GPUCHAR_FLAG_COUNTED | GPUCHAR_FLAG_OFF_LAW);
+    return result;
+}
+
+static void test_contended(void **state) {
+    (void)state;
+    compare_result recorded = contended(), wanted = contended(), result;
+    gpuchar_session *session = record(&recorded);
+    compare_options options = default_compare();
+    options.keep_samples = 1;
+    assert_int_equal(run_compare(session, &options, &result), GPUCHAR_CAVEAT);
+    wanted.evidence.flags |= GPUCHAR_FLAG_RECORDED;
+    assert_true(walk_equal(gpuchar_schema_get(RESULT), &wanted, &result));
+    for (size_t i = 0; i < POINTS; ++i) assert_int_equal(result.points[i].known, WARPS[i] == 16 ? 0 : 1);
+    assert_true(result.points[2].costs[GPUCHAR_FORM_BRANCH].floor_cycles_per_link == 8);
+    assert_int_equal(result.saturation_warps, 16); /* by the bounds of that point */
+    gpuchar_predication_compare_result_free(&result);
+    gpuchar_predication_compare_result_free(&wanted);
+    /* Parts are judged by their own points. */
+    assert_int_equal(run_part(session, 8, 32, GPUCHAR_REQUIRE_STABLE, &result), GPUCHAR_OK);
+    assert_int_equal(result.evidence.flags, ANSWERED);
+    gpuchar_predication_compare_result_free(&result);
+    assert_int_equal(run_part(session, 8, 16, GPUCHAR_REQUIRE_STABLE, &result), GPUCHAR_E_NOT_RECORDED);
+    gpuchar_session_close(session);
+}
+
+static void test_contended_text(void **state) {
+    (void)state;
+    compare_result result = contended();
+    char *text = NULL;
+    assert_int_equal(gpuchar_experiment_text(COMPARE_NAME, &result, &text), GPUCHAR_OK);
+    assert_non_null(
+        strstr(text, "\n     16    4.00 to 4.03    8.00 to 8.03    8.00 to 8.03         -           -         -"));
+    assert_non_null(
+        strstr(text, "\n     32          8.0000         16.0000         16.0000    2.0000      2.0000    1.0000"));
+    assert_non_null(
+        strstr(text, "3 of 12 costs are told by bounds: their slope cannot be true, since the bodies differ"));
+    assert_non_null(strstr(text, "no gain from 16 warps on"));
+    gpuchar_string_free(text);
+    result.points[2].costs[0].known &= ~(uint32_t)GPUCHAR_PREDICATION_COST_CEILING;
+    result.points[2].costs[1].known &= ~(uint32_t)GPUCHAR_PREDICATION_COST_FLOOR;
+    result.points[2].costs[2].known = 0;
+    result.saturation_warps = 0;
+    result.evidence.flags |= GPUCHAR_FLAG_UNSTABLE;
+    assert_int_equal(gpuchar_experiment_text(COMPARE_NAME, &result, &text), GPUCHAR_OK);
+    assert_non_null(strstr(text, "\n     16       from 4.00         to 8.03               -         -"));
+    assert_non_null(strstr(text, "since launches scatter, or the bodies"));
+    assert_non_null(strstr(text, "the gain is not known to vanish"));
+    gpuchar_string_free(text);
+    gpuchar_predication_compare_result_free(&result);
+}
+
 /* ---- not answered ---- */
 
 static void test_not_recorded(void **state) {
@@ -318,6 +383,8 @@ static void test_impossible(void **state) {
     REFUSE(short_forms[1].efficiency, -16, "short_forms[].efficiency");
     REFUSE(long_forms[0].efficiency, 33, "long_forms[].efficiency");
     REFUSE(long_forms[2].loop_instructions, 2 * LONG_BODY - 1, "long_forms[].loop_instructions");
+    REFUSE(short_forms[0].loop_stall_cycles, 4 * BODY - 1, "short_forms[].loop_stall_cycles");
+    REFUSE(long_forms[2].loop_stall_cycles, 5 * LONG_BODY + 49, "long_forms[].loop_stall_cycles");
     REFUSE(samples[5], 0.25, "samples[]");
     REFUSE(evidence.sm_clock_hz, -1, "evidence.sm_clock_hz");
     REFUSE(evidence.arch, 0, "evidence.arch");
@@ -345,6 +412,9 @@ static void test_not_derived(void **state) {
     REFUSE(points[3].costs[1].cycles_per_link_low, 1, "points[].costs[].cycles_per_link_low");
     REFUSE(points[3].costs[2].cycles_per_link_high, 99, "points[].costs[].cycles_per_link_high");
     REFUSE(points[3].costs[2].overhead_cycles, 0, "points[].costs[].overhead_cycles");
+    REFUSE(points[3].costs[0].floor_cycles_per_link, 4, "points[].costs[].floor_cycles_per_link");
+    REFUSE(points[3].costs[0].ceiling_cycles_per_link, 16, "points[].costs[].ceiling_cycles_per_link");
+    REFUSE(evidence.arch, 61, "points[].costs[].floor_cycles_per_link"); /* whose schedulers are not known */
     REFUSE(points[2].costs[1].instructions_per_cycle, 4, "points[].costs[].instructions_per_cycle");
     REFUSE(saturation_warps, 8, "saturation_warps");
     REFUSE(compiler_branch_length, 2, "compiler_branch_length");
@@ -365,6 +435,11 @@ static void test_not_derived(void **state) {
     REFUSE(samples[BLOCK + LAUNCHES + 3], 5000, "points[].costs[].long_cycles");
     compare_result lie = new_result(); /* a longer body that is no slower has no slope */
     lie.points[0].costs[0].long_cycles = lie.points[0].costs[0].short_cycles;
+    expect_refused(&lie, "points[].costs[].known");
+    lie = contended(); /* nor has one below its floor */
+    gpuchar_predication_cost *cost = &lie.points[2].costs[GPUCHAR_FORM_BRANCH];
+    cost->cycles_per_link = (cost->long_cycles.median - cost->short_cycles.median) / (TURNS * (LONG_BODY - BODY));
+    cost->known |= GPUCHAR_PREDICATION_COST_SLOPE;
     expect_refused(&lie, "points[].costs[].known");
 }
 
@@ -423,10 +498,11 @@ static void test_text(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define FOLDER_TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-        FOLDER_TEST(test_whole),         FOLDER_TEST(test_part),        FOLDER_TEST(test_part_flags),
-        FOLDER_TEST(test_equal_options), FOLDER_TEST(test_required),    FOLDER_TEST(test_not_recorded),
-        FOLDER_TEST(test_impossible),    FOLDER_TEST(test_not_derived), FOLDER_TEST(test_not_a_pair),
-        FOLDER_TEST(test_worked_out),    FOLDER_TEST(test_text),
+        FOLDER_TEST(test_whole),          FOLDER_TEST(test_part),        FOLDER_TEST(test_part_flags),
+        FOLDER_TEST(test_equal_options),  FOLDER_TEST(test_required),    FOLDER_TEST(test_not_recorded),
+        FOLDER_TEST(test_impossible),     FOLDER_TEST(test_not_derived), FOLDER_TEST(test_not_a_pair),
+        FOLDER_TEST(test_worked_out),     FOLDER_TEST(test_text),        FOLDER_TEST(test_contended),
+        FOLDER_TEST(test_contended_text),
 #undef FOLDER_TEST
     };
     return cmocka_run_group_tests(tests, find_archs, NULL);

@@ -6,49 +6,9 @@
 
 #include <cmocka.h>
 
-#include "unit/finite_walk.h"
+#include "unit/predication_plan.h"
 
-#include <core/util.h>
-#include <experiments/predication_reduce.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define LAUNCHES 21
-#define TURNS 128
-#define BODY 64
-#define LONG_BODY 112
-#define LINKS (TURNS * 1.0 * BODY)              /* with the shorter body */
-#define MORE (TURNS * 1.0 * (LONG_BODY - BODY)) /* with the longer one so many more */
-
-static const uint32_t USUAL[] = {1, 2, 4, 8, 12, 16, 24, 32};
-
-/* ---- planted samples ---- */
-
-/* Cycles of a form with some warps, and how they scatter. */
-typedef struct plan {
-    double (*law)(size_t form, uint32_t warps); /* of LINKS links */
-    double fixed[GPUCHAR_FORMS];                /* of a launch */
-    double turn[GPUCHAR_FORMS];                 /* of an iteration, beside its links */
-    double noise;                               /* relative half width of a uniform distribution */
-    uint32_t warps[32];
-    uint32_t count;
-} plan;
-
-typedef struct planted {
-    double cycles[32 * GC_PREDICATION_BLOCKS * LAUNCHES];
-    double scratch[2 * LAUNCHES];
-    gpuchar_predication_point points[32];
-    gpuchar_predication_length lengths[32];
-    gpuchar_predication_compare_result result;
-} planted;
-
-/* Four schedulers, one instruction a cycle each, and four cycles from link to link of a chain. */
-static double law_of_hopper(size_t form, uint32_t warps) {
-    const double busiest = ceil(warps / 4.0), arms = form == GPUCHAR_FORM_CONVERGENT ? 1 : 2;
-    const double waiting = form == GPUCHAR_FORM_BRANCH ? 2 * 4 : 4;
-    return LINKS * fmax(waiting, arms * busiest);
-}
+/* ---- laws ---- */
 
 static double law_of_gain(size_t form, uint32_t warps) {
     return law_of_hopper(form, 1) + 0 * warps;
@@ -64,81 +24,6 @@ static double law_with_a_hole(size_t form, uint32_t warps) {
     return form == GPUCHAR_FORM_BRANCH && gain ? 2 * LINKS : LINKS;
 }
 
-static plan plan_of(double (*law)(size_t, uint32_t), const uint32_t *warps, uint32_t count) {
-    plan made = {.law = law, .count = count};
-    memcpy(made.warps, warps, count * sizeof warps[0]);
-    return made;
-}
-
-static double *block(planted *p, size_t point, size_t form, size_t body) {
-    return p->cycles + ((point * GPUCHAR_FORMS + form) * GC_BODIES + body) * LAUNCHES;
-}
-
-static double total(const plan *from, size_t form, size_t body, uint32_t warps) {
-    const double links = (body == GC_BODY_LONG ? 1.75 : 1) * from->law(form, warps);
-    return from->fixed[form] + TURNS * from->turn[form] + links;
-}
-
-static void plant_form(const plan *from, gc_random *random, size_t i, size_t form, planted *p) {
-    for (size_t body = 0; body < GC_BODIES; ++body) {
-        for (size_t j = 0; j < LAUNCHES; ++j) {
-            const double scatter = 1 + from->noise * (2 * gc_random_unit(random) - 1);
-            block(p, i, form, body)[j] = total(from, form, body, from->warps[i]) * scatter;
-        }
-    }
-}
-
-static planted *plant(const plan *from) {
-    planted *p = calloc(1, sizeof *p);
-    gc_random random = gc_random_seed(20240229);
-    assert_non_null(p);
-    p->result = gpuchar_predication_compare_result_make();
-    p->result.points = p->points;
-    p->result.point_count = from->count;
-    p->result.body = BODY;
-    p->result.long_body = LONG_BODY;
-    p->result.iterations = TURNS;
-    for (size_t i = 0; i < GC_PREDICATION_BLOCKS; ++i) {
-        const uint32_t which = (uint32_t)(i / GC_BODIES);
-        gpuchar_predication_form *form = gc_predication_form_of(&p->result, which, i % GC_BODIES);
-        form->form = which;
-        form->known = GPUCHAR_PREDICATION_FORM_DECODED;
-        form->loop_instructions = (i % GC_BODIES ? LONG_BODY : BODY) * (which == GPUCHAR_FORM_PREDICATED ? 2u : 1u);
-        form->expected_count = gc_predication_expected(form, TURNS);
-    }
-    for (size_t i = 0; i < from->count; ++i) {
-        p->points[i].warps = from->warps[i];
-        for (size_t form = 0; form < GPUCHAR_FORMS; ++form) plant_form(from, &random, i, form, p);
-    }
-    return p;
-}
-
-static void derive(planted *p) {
-    size_t seen = 0;
-    gc_predication_summarize(p->cycles, LAUNCHES, p->scratch, &p->result);
-    gc_predication_derive(&p->result);
-    const char *field = find_infinite(gpuchar_schema_get("gpuchar_predication_compare_result"), &p->result, &seen);
-    if (field) fail_msg("%s is not finite", field);
-    assert_true(seen > p->result.point_count * GC_PREDICATION_BLOCKS * 8);
-}
-
-static planted *reduce(const plan *from) {
-    planted *p = plant(from);
-    derive(p);
-    return p;
-}
-
-static void check_near(double value, double wanted, double relative) {
-    if (!(fabs(value - wanted) <= relative * fabs(wanted))) fail_msg("%.17g instead of %.17g", value, wanted);
-}
-
-/* ---- laws ---- */
-
-/* Cycles of one link with one warp a scheduler or fewer: 4 of the form with one arm. */
-static double per_link(const gpuchar_predication_point *point, size_t form) {
-    return point->costs[form].cycles_per_link;
-}
-
 static void check_point(const gpuchar_predication_point *point, double gain, double predicated, double rate) {
     const gpuchar_predication_cost *costs = point->costs;
     check_near(point->gain, gain, 1e-14);
@@ -151,7 +36,10 @@ static void check_point(const gpuchar_predication_point *point, double gain, dou
     check_near(costs[GPUCHAR_FORM_CONVERGENT].instructions_per_cycle, rate * predicated / 2, 1e-14);
     assert_int_equal(point->known, GPUCHAR_PREDICATION_POINT_RATIOS);
     for (size_t form = 0; form < GPUCHAR_FORMS; ++form) {
-        assert_int_equal(costs[form].known, GPUCHAR_PREDICATION_COST_SLOPE | GPUCHAR_PREDICATION_COST_ISSUE);
+        assert_int_equal(costs[form].known, KNOWN);
+        /* Nothing is beside the links. */
+        check_near(costs[form].floor_cycles_per_link, costs[form].cycles_per_link, 1e-14);
+        check_near(costs[form].ceiling_cycles_per_link, costs[form].cycles_per_link, 1e-14);
         assert_true(costs[form].cycles_per_link_low == costs[form].cycles_per_link); /* no scatter */
         assert_true(costs[form].cycles_per_link_high == costs[form].cycles_per_link);
         assert_true(costs[form].overhead_cycles == 0);
@@ -249,13 +137,13 @@ static void test_noise(void **state) {
     (void)state;
     static const struct {
         double noise;
-        bool unstable;
-    } cases[] = {{1e-4, false}, {2e-3, false}, {1e-2, true}};
+        uint32_t flags; /* so much noise also takes slopes out of their bounds */
+    } cases[] = {{1e-4, 0}, {2e-3, 0}, {1e-2, GPUCHAR_FLAG_UNSTABLE | GPUCHAR_FLAG_OFF_LAW}};
     for (size_t i = 0; i < GC_COUNT(cases); ++i) {
         plan from = plan_of(law_of_hopper, USUAL, GC_COUNT(USUAL));
         from.noise = cases[i].noise;
         planted *p = reduce(&from);
-        assert_int_equal(p->result.evidence.flags, cases[i].unstable ? GPUCHAR_FLAG_UNSTABLE : 0);
+        assert_int_equal(p->result.evidence.flags, cases[i].flags);
         check_near(p->points[0].gain, 2, 4 * from.noise);
         assert_int_equal(p->result.saturation_warps, 16);
         free(p);
@@ -297,15 +185,19 @@ static void test_not_decoded(void **state) {
     derive(p);
     const gpuchar_predication_cost *cost = &p->points[0].costs[GPUCHAR_FORM_PREDICATED];
     assert_int_equal(p->points[0].known, GPUCHAR_PREDICATION_POINT_RATIOS);
-    assert_int_equal(cost->known, GPUCHAR_PREDICATION_COST_SLOPE);
-    assert_true(cost->instructions_per_cycle == 0);
+    assert_int_equal(cost->known, GPUCHAR_PREDICATION_COST_SLOPE | GPUCHAR_PREDICATION_COST_CEILING);
+    assert_true(cost->instructions_per_cycle == 0 && cost->floor_cycles_per_link == 0);
     assert_int_equal(p->result.saturation_warps, 16);
     free(p);
 }
 
-/* A clock that stands still, or a longer body that takes no longer: no slope, and nobody says that there is no gain. */
+/*
+ * A clock that stands still, or a longer body that takes no longer: no slope. Nobody says that there is no gain when it is
+ * the branch's; one arm is not in the gain, and the predicated form cannot be below its floor.
+ */
 static void test_no_slope(void **state) {
     (void)state;
+    static const uint32_t saturations[GPUCHAR_FORMS] = {16, 0, 16};
     for (size_t b = 0; b < GC_PREDICATION_BLOCKS; ++b) {
         const size_t form = b / GC_BODIES, body = b % GC_BODIES;
         plan from = plan_of(law_of_hopper, USUAL, GC_COUNT(USUAL));
@@ -314,14 +206,16 @@ static void test_no_slope(void **state) {
         memset(cycles, 0, LAUNCHES * sizeof cycles[0]);
         derive(p);
         assert_int_equal(p->points[7].known, 0);
-        assert_int_equal(p->points[7].costs[form].known & GPUCHAR_PREDICATION_COST_SLOPE, 0);
-        assert_int_equal(p->result.saturation_warps, 0);
+        assert_int_equal(p->points[7].costs[form].known & ~(uint32_t)GPUCHAR_PREDICATION_COST_ISSUE,
+                         GPUCHAR_PREDICATION_COST_FLOOR);
+        assert_int_equal(p->result.saturation_warps, saturations[form]);
         assert_int_equal(p->result.evidence.flags, GPUCHAR_FLAG_OFF_LAW);
         check_near(p->points[0].gain, 2, 1e-14);
         memcpy(cycles, other, LAUNCHES * sizeof cycles[0]);
         derive(p);
         assert_int_equal(p->points[7].known, 0);
         assert_true(p->points[7].costs[form].cycles_per_link == 0);
+        assert_int_equal(p->result.saturation_warps, saturations[form]);
         assert_int_equal(p->result.evidence.flags, GPUCHAR_FLAG_OFF_LAW);
         free(p);
     }
@@ -340,6 +234,7 @@ static void test_derived_again(void **state) {
     for (size_t i = 0; i < p->result.point_count; ++i) {
         assert_int_equal(p->points[i].known, 0);
         assert_true(p->points[i].gain == 0 && p->points[i].costs[0].instructions_per_cycle == 0);
+        assert_true(p->points[i].costs[0].ceiling_cycles_per_link == 0);
     }
     free(p);
 }
