@@ -308,7 +308,10 @@ static bool means_no_gpu(gpuchar_status status) {
 }
 
 static void run_live(run *r) {
+    size_t architectures = 0;
     gpuchar_session_options options = GPUCHAR_SESSION_OPTIONS_INIT;
+    /* Loads NVRTC: while the session opens, the system reads it from disk. What fails here fails again where it counts. */
+    gpuchar_runtime_architectures(r->runtime, NULL, 0, &architectures);
     if (!r->arguments.quiet && !r->arguments.verbose && isatty(STDERR_FILENO)) options.progress = show_progress;
     uint64_t begin = now_ns();
     gpuchar_status status = gpuchar_session_open(r->runtime, r->arguments.device, &options, &r->session);

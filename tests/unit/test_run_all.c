@@ -37,9 +37,12 @@ static void add(bench *b, const char *name, uint32_t counters) {
         if (strcmp(schema->fields[i].name, "counters") != 0) continue;
         memcpy(options + schema->fields[i].offset, &counters, sizeof counters);
     }
-    b->options[b->count] = options;
-    b->jobs[b->count++] = (gpuchar_experiment_job){
-        .name = name, .options = options, .result = sized(experiment->result_size_bytes), .status = 77};
+    gpuchar_experiment_job *job = &b->jobs[b->count];
+    job->name = name;
+    job->options = b->options[b->count] = options;
+    job->result = sized(experiment->result_size_bytes);
+    job->status = 77;
+    b->count++;
 }
 
 /* All but the one whose kernels run in another process, which has no fake machine. */
