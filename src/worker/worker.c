@@ -92,6 +92,16 @@ static gpuchar_status fail_ended(gc_worker *worker, const char *doing) {
     return gc_advise(gc_fail(GPUCHAR_E_WORKER, "%s %s while %s", worker->path, how, doing), hint);
 }
 
+static gpuchar_status fail_refused(const gc_worker *worker, gc_transfer transfer, int error, const char *doing) {
+    const char *call = transfer == GC_TRANSFER_SEND_FAILED   ? "send"
+                       : transfer == GC_TRANSFER_RECV_FAILED ? "recv"
+                                                             : "poll";
+    gpuchar_status status =
+        gc_fail_os(GPUCHAR_E_WORKER, error, call, "no connection to %s while %s", worker->path, doing);
+    gc_hint("the system refused to carry a message between two processes; the next call starts another worker");
+    return status;
+}
+
 static gpuchar_status fail_nonsense(const gc_worker *worker) {
     gpuchar_status status = gc_fail(GPUCHAR_E_WORKER, "%s does not answer as gpuchar-worker does", worker->path);
     gc_hint("is it another program? see worker_path of the runtime's options, and GPUCHAR_WORKER");
@@ -120,10 +130,11 @@ static gpuchar_status fail_transfer(gc_worker *worker, gc_transfer transfer, con
     case GC_TRANSFER_NONSENSE:
         status = fail_nonsense(worker);
         break;
-    case GC_TRANSFER_FAILED:
+    case GC_TRANSFER_SEND_FAILED:
+    case GC_TRANSFER_RECV_FAILED:
+    case GC_TRANSFER_POLL_FAILED:
     case GC_TRANSFER_DONE:
-        status = gc_fail_os(GPUCHAR_E_WORKER, error, "recv", "no connection to %s while %s", worker->path, doing);
-        gc_hint("the system refused to carry a message between two processes; the next call starts another worker");
+        status = fail_refused(worker, transfer, error, doing);
         break;
     }
     end_process(worker);
