@@ -100,5 +100,9 @@ uint64_t gc_job_read_bytes(const gc_wire_job *job, const gc_wire_buffer *buffers
 
 /* Announces `bytes`. */
 gc_transfer gc_frame_send(int channel, uint32_t kind, uint64_t bytes, const gc_wait *wait);
+gc_transfer gc_frame_receive(int channel, gc_wire_frame *frame, const gc_wait *wait);
+/* The answer that a frame announces, without its data, of which there must be `data_bytes` after success. */
+gc_transfer gc_answer_receive(int channel, const gc_wire_frame *frame, uint64_t data_bytes, gc_wire_answer *answer,
+                              const gc_wait *wait);
 
 #endif

@@ -174,35 +174,6 @@ static gpuchar_status greet(gc_worker *worker) {
     return check_hello(worker, &hello);
 }
 
-static bool answer_fits(const gc_wire_frame *frame, const gc_wire_answer *answer, uint64_t data_bytes) {
-    bool ended = answer->status == GPUCHAR_OK && !answer->running;
-    uint64_t expected = sizeof *answer + (ended ? data_bytes : 0);
-    return frame->bytes == expected && answer->status <= 0 && answer->domain <= GPUCHAR_DOMAIN_CUBLASLT &&
-           answer->running <= (answer->status == GPUCHAR_OK);
-}
-
-static gc_transfer receive_frame(gc_worker *worker, const gc_wait *wait, gc_wire_frame *frame) {
-    gc_transfer transfer = gc_channel_receive(worker->process.channel, frame, sizeof *frame, wait);
-    return transfer == GC_TRANSFER_DONE && frame->magic != GC_FRAME_MAGIC ? GC_TRANSFER_NONSENSE : transfer;
-}
-
-/* The answer that a frame announces, without its data, of which there must be `data_bytes` after success. */
-static gc_transfer receive_answer(gc_worker *worker, const gc_wire_frame *frame, uint64_t data_bytes,
-                                  const gc_wait *wait, gc_wire_answer *answer) {
-    if (frame->kind != GC_FRAME_ANSWER || frame->bytes < sizeof *answer) {
-        return GC_TRANSFER_NONSENSE;
-    }
-    gc_transfer transfer = gc_channel_receive(worker->process.channel, answer, sizeof *answer, wait);
-    if (transfer != GC_TRANSFER_DONE) {
-        return transfer;
-    }
-    answer->native_name[sizeof answer->native_name - 1] = 0;
-    answer->call[sizeof answer->call - 1] = 0;
-    answer->message[sizeof answer->message - 1] = 0;
-    answer->hint[sizeof answer->hint - 1] = 0;
-    return answer_fits(frame, answer, data_bytes) ? GC_TRANSFER_DONE : GC_TRANSFER_NONSENSE;
-}
-
 static gpuchar_status fail_as(const gc_wire_answer *answer) {
     gc_native native = {
         .domain = answer->domain, .code = answer->native_code, .name = answer->native_name, .call = answer->call};
@@ -225,10 +196,10 @@ static gpuchar_status open_device(gc_worker *worker) {
         transfer = gc_channel_send(channel, &worker->open, sizeof worker->open, &wait);
     }
     if (transfer == GC_TRANSFER_DONE) {
-        transfer = receive_frame(worker, &wait, &frame);
+        transfer = gc_frame_receive(worker->process.channel, &frame, &wait);
     }
     if (transfer == GC_TRANSFER_DONE) {
-        transfer = receive_answer(worker, &frame, 0, &wait, &answer);
+        transfer = gc_answer_receive(worker->process.channel, &frame, 0, &answer, &wait);
     }
     if (transfer != GC_TRANSFER_DONE) {
         return fail_transfer(worker, transfer, "opening the device");
@@ -397,19 +368,20 @@ static gc_worker_end end_of(const gc_worker_outcome *outcome) {
 
 static gc_transfer receive_outcome(gc_worker *worker, const gc_worker_job *job, uint64_t data_bytes,
                                    const gc_wait *wait, gc_worker_outcome *outcome) {
+    const int channel = worker->process.channel;
     const gc_wait *until = wait;
     gc_wait longer;
     gc_wire_frame frame;
-    gc_transfer transfer = receive_frame(worker, until, &frame);
+    gc_transfer transfer = gc_frame_receive(channel, &frame, until);
     if (transfer == GC_TRANSFER_DONE && frame.kind == GC_FRAME_LAUNCHED) {
         /* The worker looks at the kernel's limit; this one is for the worker. */
         longer = wait_for(worker, sum(job->limit_ns, else_of(job)));
         until = &longer;
         outcome->launched = true;
-        transfer = frame.bytes == 0 ? receive_frame(worker, until, &frame) : GC_TRANSFER_NONSENSE;
+        transfer = frame.bytes == 0 ? gc_frame_receive(channel, &frame, until) : GC_TRANSFER_NONSENSE;
     }
     if (transfer == GC_TRANSFER_DONE) {
-        transfer = receive_answer(worker, &frame, data_bytes, until, &outcome->failure);
+        transfer = gc_answer_receive(channel, &frame, data_bytes, &outcome->failure, until);
     }
     if (transfer != GC_TRANSFER_DONE) {
         return transfer;
@@ -419,7 +391,7 @@ static gc_transfer receive_outcome(gc_worker *worker, const gc_worker_job *job, 
         return GC_TRANSFER_NONSENSE; /* an end without a launch */
     }
     for (size_t i = 0; i < job->buffer_count && end == GC_WORKER_ENDED && transfer == GC_TRANSFER_DONE; i++) {
-        transfer = gc_channel_receive(worker->process.channel, job->buffers[i].read, job->buffers[i].read_bytes, until);
+        transfer = gc_channel_receive(channel, job->buffers[i].read, job->buffers[i].read_bytes, until);
     }
     if (transfer == GC_TRANSFER_DONE) {
         outcome->end = end;
