@@ -1,4 +1,4 @@
-/* What both sides do with messages. */
+/* What both sides do with messages, and how answers are read. */
 #include <worker/protocol.h>
 
 #include <gpuchar/version.h>

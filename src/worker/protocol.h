@@ -1,7 +1,8 @@
 /*
- * What the library and gpuchar-worker say to each other. Both greet at once; then the library asks and the worker
- * answers, one message after the other; of a job it tells before the answer that the kernel is launched. A message is a
- * frame and as many bytes as it announces. The two run on one machine and are of one version, so numbers go as they lie
+ * What the library and gpuchar-worker say to each other. Both greet at once, and the library names the device without
+ * waiting for the worker's greeting; a worker of another version leaves without looking at it. From then on the library
+ * asks and the worker answers, one message after the other; of a job it tells before the answer that the kernel is
+ * launched. A message is a frame and as many bytes as it announces. The two run on one machine and are of one version, so numbers go as they lie
  * in memory. Neither trusts the other's numbers.
  */
 #ifndef GC_WORKER_PROTOCOL_H

@@ -11,8 +11,12 @@
 #include <unistd.h>
 #include <worker/locate.h>
 #include <worker/process.h>
+#include <worker/worker_job.h>
 
-/* A greeting takes milliseconds; cuInit on a machine with many GPUs that nobody uses takes many seconds. */
+/*
+ * A greeting takes milliseconds; cuInit on a machine with many GPUs that nobody uses takes many seconds. Both count from
+ * where they are waited for: a worker that was begun long ago may have had no processor meanwhile.
+ */
 #define GC_HELLO_NS UINT64_C(10000000000)
 #define GC_OPEN_NS UINT64_C(60000000000)
 /* All of a job but its kernel: loading on a busy machine, and copies. */
@@ -22,10 +26,19 @@
 /* One that closed its socket is about to end, and its exit status says why. */
 #define GC_GRACE_NS UINT64_C(500000000)
 
+/* What the library says before it listens is little beside what a socket holds, 208 KiB by default: nobody waits for it. */
+_Static_assert(sizeof(gc_wire_hello) + sizeof(gc_wire_frame) + sizeof(gc_wire_open) <= 8192, "sent without waiting");
+
+typedef enum gc_worker_state {
+    GC_WORKER_OVER,  /* no process, or one of no more use */
+    GC_WORKER_BEGUN, /* spoken to, and not yet heard */
+    GC_WORKER_OPEN   /* its device is open, and its last job ended well */
+} gc_worker_state;
+
 struct gc_worker {
     gpuchar_session *session;
     gc_process process;
-    bool usable; /* opened, and its last job ended well */
+    gc_worker_state state;
     gc_wire_open open;
     char path[PATH_MAX];
 };
@@ -49,7 +62,7 @@ static gc_wait wait_for(gc_worker *worker, uint64_t limit_ns) {
 /* Kills what there is. False when its end takes too long, or when a cancel is pending. */
 static bool end_process(gc_worker *worker) {
     const uint64_t slice_ns = 2000000, until = gc_now_ns() + GC_DEATH_NS;
-    worker->usable = false;
+    worker->state = GC_WORKER_OVER;
     gc_process_kill(&worker->process);
     while (!gc_process_wait(&worker->process, slice_ns)) {
         if (gc_session_cancel_pending(worker->session) || gc_now_ns() > until) {
@@ -112,7 +125,7 @@ static gpuchar_status fail_nonsense(const gc_worker *worker) {
 static gpuchar_status fail_transfer(gc_worker *worker, gc_transfer transfer, const char *doing) {
     int error = errno;
     gpuchar_status status = GPUCHAR_E_INTERNAL;
-    worker->usable = false;
+    worker->state = GC_WORKER_OVER;
     switch (transfer) {
     case GC_TRANSFER_CANCELLED:
         /* Its end is waited for by the next job, or by gc_worker_stop. */
@@ -159,21 +172,6 @@ static gpuchar_status check_hello(gc_worker *worker, gc_wire_hello *hello) {
     return status;
 }
 
-static gpuchar_status greet(gc_worker *worker) {
-    const gc_wait wait = wait_for(worker, GC_HELLO_NS);
-    const gc_wire_hello own = gc_hello();
-    gc_wire_hello hello;
-    gc_transfer sent = gc_channel_send(worker->process.channel, &own, sizeof own, &wait);
-    /* One of another version may have left already; what it said is to be read. */
-    gc_transfer received = sent == GC_TRANSFER_DONE || sent == GC_TRANSFER_ENDED
-                               ? gc_channel_receive(worker->process.channel, &hello, sizeof hello, &wait)
-                               : sent;
-    if (received != GC_TRANSFER_DONE) {
-        return fail_transfer(worker, received, "greeting");
-    }
-    return check_hello(worker, &hello);
-}
-
 static gpuchar_status fail_as(const gc_wire_answer *answer) {
     gc_native native = {
         .domain = answer->domain, .code = answer->native_code, .name = answer->native_name, .call = answer->call};
@@ -186,20 +184,47 @@ static gpuchar_status fail_as(const gc_wire_answer *answer) {
     return status;
 }
 
-static gpuchar_status open_device(gc_worker *worker) {
+static gpuchar_status begin(gc_worker *worker) {
+    gpuchar_status status = clear_process(worker);
+    if (!status) {
+        status = gc_process_start(worker->path, &worker->process);
+    }
+    if (status) {
+        return status;
+    }
+    const gc_wait wait = wait_for(worker, GC_HELLO_NS);
+    const gc_wire_hello own = gc_hello();
+    const int channel = worker->process.channel;
+    gc_transfer said = gc_channel_send(channel, &own, sizeof own, &wait);
+    if (said == GC_TRANSFER_DONE) {
+        said = gc_frame_send(channel, GC_FRAME_OPEN, sizeof worker->open, &wait);
+    }
+    if (said == GC_TRANSFER_DONE) {
+        said = gc_channel_send(channel, &worker->open, sizeof worker->open, &wait);
+    }
+    /* One of another version may have left already; what it said is to be read, and ends where it left. */
+    if (said != GC_TRANSFER_DONE && said != GC_TRANSFER_ENDED) {
+        return fail_transfer(worker, said, "greeting");
+    }
+    worker->state = GC_WORKER_BEGUN;
+    return GPUCHAR_OK;
+}
+
+static gpuchar_status hear_greeting(gc_worker *worker) {
+    const gc_wait wait = wait_for(worker, GC_HELLO_NS);
+    gc_wire_hello hello;
+    gc_transfer received = gc_channel_receive(worker->process.channel, &hello, sizeof hello, &wait);
+    return received == GC_TRANSFER_DONE ? check_hello(worker, &hello) : fail_transfer(worker, received, "greeting");
+}
+
+static gpuchar_status hear_opened(gc_worker *worker) {
     const gc_wait wait = wait_for(worker, GC_OPEN_NS);
-    int channel = worker->process.channel;
+    const int channel = worker->process.channel;
     gc_wire_frame frame;
     gc_wire_answer answer;
-    gc_transfer transfer = gc_frame_send(channel, GC_FRAME_OPEN, sizeof worker->open, &wait);
+    gc_transfer transfer = gc_frame_receive(channel, &frame, &wait);
     if (transfer == GC_TRANSFER_DONE) {
-        transfer = gc_channel_send(channel, &worker->open, sizeof worker->open, &wait);
-    }
-    if (transfer == GC_TRANSFER_DONE) {
-        transfer = gc_frame_receive(worker->process.channel, &frame, &wait);
-    }
-    if (transfer == GC_TRANSFER_DONE) {
-        transfer = gc_answer_receive(worker->process.channel, &frame, 0, &answer, &wait);
+        transfer = gc_answer_receive(channel, &frame, 0, &answer, &wait);
     }
     if (transfer != GC_TRANSFER_DONE) {
         return fail_transfer(worker, transfer, "opening the device");
@@ -207,26 +232,39 @@ static gpuchar_status open_device(gc_worker *worker) {
     return answer.status ? fail_as(&answer) : GPUCHAR_OK;
 }
 
-/* A worker faster than us leaves nothing to wait for, and so no place where a cancel would be seen: asked here. */
-static gpuchar_status begin(gc_worker *worker) {
-    gpuchar_status status = gc_session_check_cancel(worker->session);
-    if (!status) {
-        status = clear_process(worker);
+/* One that was begun and has ended is not replaced: how it ended is what its caller is to be told. */
+static gpuchar_status make_ready(gc_worker *worker) {
+    gpuchar_status status = GPUCHAR_OK;
+    if (worker->state == GC_WORKER_OVER || (worker->state == GC_WORKER_OPEN && gc_process_gone(&worker->process))) {
+        status = begin(worker);
     }
-    if (!status) {
-        status = gc_process_start(worker->path, &worker->process);
+    if (!status && worker->state == GC_WORKER_BEGUN) {
+        status = hear_greeting(worker);
+        if (!status) {
+            status = hear_opened(worker);
+        }
+        if (!status) {
+            worker->state = GC_WORKER_OPEN;
+        }
     }
-    if (!status) {
-        status = greet(worker);
-    }
-    if (!status) {
-        status = open_device(worker);
-    }
-    worker->usable = !status;
     if (status && status != GPUCHAR_E_CANCELLED) {
         end_process(worker);
     }
     return status;
+}
+
+/* A worker faster than us leaves nothing to wait for, and so no place where a cancel would be seen: asked here. */
+static gpuchar_status check_caller(gc_worker *worker) {
+    if (worker->session->owner != getpid()) {
+        return gc_advise(gc_fail(GPUCHAR_E_FORKED, "this gpuchar-worker was started before this process was forked"),
+                         "open a session of its own in the forked process, and fork before the first use of CUDA");
+    }
+    return gc_session_check_cancel(worker->session);
+}
+
+gpuchar_status gc_worker_ready(gc_worker *worker) {
+    gpuchar_status status = check_caller(worker);
+    return status ? status : make_ready(worker);
 }
 
 static gpuchar_status describe_device(gc_worker *worker) {
@@ -241,7 +279,7 @@ static gpuchar_status describe_device(gc_worker *worker) {
     return status;
 }
 
-gpuchar_status gc_worker_start(gpuchar_session *session, gc_worker **worker) {
+gpuchar_status gc_worker_begin(gpuchar_session *session, gc_worker **worker) {
     *worker = NULL;
     if (session->kind != GC_SESSION_LIVE) {
         return gc_advise(gc_fail(GPUCHAR_E_NOT_APPLICABLE, "a session without a device has no use for gpuchar-worker"),
@@ -256,6 +294,9 @@ gpuchar_status gc_worker_start(gpuchar_session *session, gc_worker **worker) {
     gpuchar_status status = gc_worker_locate(gc_runtime_worker_path(session->runtime), made->path, sizeof made->path);
     if (!status) {
         status = describe_device(made);
+    }
+    if (!status) {
+        status = check_caller(made);
     }
     if (!status) {
         status = begin(made);
@@ -276,65 +317,6 @@ static uint64_t else_of(const gc_worker_job *job) {
 
 static uint64_t sum(uint64_t a, uint64_t b) {
     return a < UINT64_MAX - b ? a + b : UINT64_MAX;
-}
-
-static void describe_buffers(const gc_worker_job *job, gc_wire_buffer *wire) {
-    for (size_t i = 0; i < job->buffer_count; i++) {
-        const gc_worker_buffer *buffer = &job->buffers[i];
-        wire[i] = (gc_wire_buffer){.bytes = buffer->bytes,
-                                   .initial_bytes = buffer->initial ? buffer->initial_bytes : 0,
-                                   .read_bytes = buffer->read_bytes,
-                                   .argument_offset = buffer->argument_offset};
-    }
-}
-
-static const char too_large[] = "make the job smaller, or several of it; its bounds are in worker/protocol.h";
-
-/* `buffers` has room for GC_JOB_BUFFERS_MAX. */
-static gpuchar_status describe(const gc_worker_job *job, gc_wire_job *wire, gc_wire_buffer *buffers) {
-    *wire = (gc_wire_job){.image_bytes = job->image_bytes,
-                          .limit_ns = job->limit_ns,
-                          .argument_bytes = job->argument_bytes,
-                          .buffer_count = (uint32_t)job->buffer_count,
-                          .shared_bytes = job->shared_bytes};
-    memcpy(wire->grid, job->grid, sizeof wire->grid);
-    memcpy(wire->block, job->block, sizeof wire->block);
-    size_t name_length = strlen(job->kernel);
-    if (name_length >= sizeof wire->kernel || job->buffer_count > GC_JOB_BUFFERS_MAX || job->limit_ns == 0) {
-        return gc_advise(gc_fail(GPUCHAR_E_LIMIT,
-                                 "a job for gpuchar-worker with %zu buffers, %zu letters of name and %llu ns",
-                                 job->buffer_count, name_length, (unsigned long long)job->limit_ns),
-                         too_large);
-    }
-    memcpy(wire->kernel, job->kernel, name_length);
-    describe_buffers(job, buffers);
-    if (gc_job_bytes(wire, buffers) == 0) {
-        return gc_advise(gc_fail(GPUCHAR_E_LIMIT,
-                                 "a job for gpuchar-worker is empty, larger than %llu MiB, or has a buffer "
-                                 "whose parts lie outside of it",
-                                 (unsigned long long)(GC_JOB_MESSAGE_MAX >> 20)),
-                         too_large);
-    }
-    return GPUCHAR_OK;
-}
-
-static gc_transfer send_job(int channel, const gc_worker_job *job, const gc_wire_job *wire,
-                            const gc_wire_buffer *buffers, const gc_wait *wait) {
-    const struct {
-        const void *from;
-        size_t bytes;
-    } parts[] = {{wire, sizeof *wire},
-                 {buffers, wire->buffer_count * sizeof *buffers},
-                 {job->image, job->image_bytes},
-                 {job->arguments, wire->argument_bytes}};
-    gc_transfer sent = gc_frame_send(channel, GC_FRAME_JOB, gc_job_bytes(wire, buffers), wait);
-    for (size_t i = 0; i < GC_COUNT(parts) && sent == GC_TRANSFER_DONE; i++) {
-        sent = gc_channel_send(channel, parts[i].from, parts[i].bytes, wait);
-    }
-    for (size_t i = 0; i < job->buffer_count && sent == GC_TRANSFER_DONE; i++) {
-        sent = gc_channel_send(channel, job->buffers[i].initial, (size_t)buffers[i].initial_bytes, wait);
-    }
-    return sent;
 }
 
 /* What a kernel does to its own context. Failures of the hardware, of memory or of a service say nothing about it. */
@@ -422,22 +404,18 @@ gpuchar_status gc_worker_run(gc_worker *worker, const gc_worker_job *job, gc_wor
     gc_wire_job wire;
     gc_wire_buffer buffers[GC_JOB_BUFFERS_MAX];
     memset(outcome, 0, sizeof *outcome);
-    if (worker->session->owner != getpid()) {
-        return gc_advise(gc_fail(GPUCHAR_E_FORKED, "this gpuchar-worker was started before this process was forked"),
-                         "open a session of its own in the forked process, and fork before the first use of CUDA");
-    }
-    gpuchar_status status = gc_session_check_cancel(worker->session);
+    gpuchar_status status = check_caller(worker);
     if (!status) {
-        status = describe(job, &wire, buffers);
+        status = gc_job_describe(job, &wire, buffers);
     }
-    if (!status && (!worker->usable || gc_process_gone(&worker->process))) {
-        status = begin(worker);
+    if (!status) {
+        status = make_ready(worker);
     }
     if (status) {
         return status;
     }
     const gc_wait wait = wait_for(worker, else_of(job));
-    gc_transfer transfer = send_job(worker->process.channel, job, &wire, buffers, &wait);
+    gc_transfer transfer = gc_job_send(worker->process.channel, job, &wire, buffers, &wait);
     if (transfer == GC_TRANSFER_DONE) {
         transfer = receive_outcome(worker, job, gc_job_read_bytes(&wire, buffers), &wait, outcome);
     }
@@ -455,7 +433,8 @@ void gc_worker_stop(gc_worker *worker) {
         return;
     }
     gc_process *process = &worker->process;
-    if (!worker->usable) {
+    /* One that is still being made ready may be deep in the driver, and a broken one deaf. */
+    if (worker->state != GC_WORKER_OPEN) {
         gc_process_kill(process);
     }
     /* A closed socket tells it to go. */

@@ -6,6 +6,8 @@
 
 #include <core/util.h>
 #include <dirent.h>
+#include <nvrtc.h>
+#include <sys/wait.h>
 
 static const scene progress = {"forward_progress", FAKE_WITH_ALL, "0", .canned = true, .act = act_progress};
 
@@ -113,7 +115,41 @@ static void test_refusals(void **state) {
     assert_int_equal(all.right, all.came);
 }
 
+/* What goes wrong beside a worker that was begun is told as without one, and the worker is not waited for. */
+static void test_begun_in_vain(void **state) {
+    (void)state;
+    static const struct {
+        const char *call;
+        int error;
+        gpuchar_status expected;
+    } cases[] = {{"nvrtcVersion", NVRTC_ERROR_INVALID_INPUT, GPUCHAR_E_NVRTC},
+                 {"nvrtcCreateProgram", NVRTC_ERROR_OUT_OF_MEMORY, GPUCHAR_E_OUT_OF_MEMORY},
+                 {"nvrtcCompileProgram", NVRTC_ERROR_INTERNAL_ERROR, GPUCHAR_E_NVRTC},
+                 {"nvrtcGetCUBIN", NVRTC_ERROR_INVALID_PROGRAM, GPUCHAR_E_NVRTC}};
+    for (size_t i = 0; i < GC_COUNT(cases); i++) {
+        bench b;
+        const size_t descriptors = count_descriptors();
+        libc_watch();
+        bench_open(&b, &progress);
+        libc_fail(LIBC_SPAWN, 0, 0); /* only counted */
+        fake_fail(cases[i].call, 1, cases[i].error);
+        const uint64_t begin = gc_now_ns();
+        const outcome o = act_progress(&b);
+        const double took_ms = (double)(gc_now_ns() - begin) * 1e-6;
+        libc_stop();
+        fake_fail(NULL, 0, 0);
+        print_message("%s fails: %s, after %.1f ms\n", cases[i].call, gpuchar_status_name(o.status), took_ms);
+        assert_int_equal(o.status, cases[i].expected);
+        assert_int_equal(libc_count(LIBC_SPAWN), 1);
+        assert_true(took_ms < 5000);
+        assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+        bench_close(&b);
+        assert_null(bench_check_left());
+        assert_int_equal(count_descriptors(), descriptors);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refusals), cmocka_unit_test(test_begun_in_vain)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,6 +99,17 @@ static inline void close_fixture(fixture *f) {
     gpuchar_runtime_close(f->runtime);
 }
 
+/* Begun and waited for. */
+static inline gpuchar_status begin_and_wait(gpuchar_session *session, gc_worker **worker) {
+    gpuchar_status status = gc_worker_begin(session, worker);
+    if (status == GPUCHAR_OK) status = gc_worker_ready(*worker);
+    if (status != GPUCHAR_OK) {
+        gc_worker_stop(*worker);
+        *worker = NULL;
+    }
+    return status;
+}
+
 /* A job of the driver's kernels: out[i] = in[i] + plus; behind them a mixture of the launch's numbers. */
 enum { ADD_COUNT = 1000, PLUS = 5 };
 typedef struct add_job {
@@ -157,7 +168,7 @@ static inline void run_a_mixture(const fixture *f) {
     for (int i = 0; i < 3; i++) {
         add_job add;
         gc_worker_outcome outcome;
-        assert_failure(gc_worker_start(f->session, &worker), GPUCHAR_OK);
+        assert_failure(gc_worker_begin(f->session, &worker), GPUCHAR_OK);
         assert_adds(worker);
         make_job(&add, "endless", 20);
         assert_failure(gc_worker_run(worker, &add.job, &outcome), GPUCHAR_OK);
