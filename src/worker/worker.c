@@ -39,6 +39,7 @@ struct gc_worker {
     gpuchar_session *session;
     gc_process process;
     gc_worker_state state;
+    bool stuck; /* killed, and waited for as long as it may take */
     gc_wire_open open;
     char path[PATH_MAX];
 };
@@ -59,16 +60,22 @@ static gc_wait wait_for(gc_worker *worker, uint64_t limit_ns) {
 
 /* ---- the end of a process */
 
-/* Kills what there is. False when its end takes too long, or when a cancel is pending. */
+/*
+ * Kills what there is, and hangs up, which ends it where a sandbox forbids to kill. False when its end takes too long, or
+ * when a cancel is pending.
+ */
 static bool end_process(gc_worker *worker) {
     const uint64_t slice_ns = 2000000, until = gc_now_ns() + GC_DEATH_NS;
     worker->state = GC_WORKER_OVER;
     gc_process_kill(&worker->process);
+    gc_process_hang_up(&worker->process);
     while (!gc_process_wait(&worker->process, slice_ns)) {
-        if (gc_session_cancel_pending(worker->session) || gc_now_ns() > until) {
+        worker->stuck = gc_now_ns() > until;
+        if (worker->stuck || gc_session_cancel_pending(worker->session)) {
             return false;
         }
     }
+    worker->stuck = false;
     gc_process_forget(&worker->process);
     return true;
 }
@@ -245,10 +252,9 @@ static gpuchar_status make_ready(gc_worker *worker) {
         }
         if (!status) {
             worker->state = GC_WORKER_OPEN;
+        } else if (status != GPUCHAR_E_CANCELLED && !worker->stuck) {
+            end_process(worker);
         }
-    }
-    if (status && status != GPUCHAR_E_CANCELLED) {
-        end_process(worker);
     }
     return status;
 }
@@ -437,12 +443,8 @@ void gc_worker_stop(gc_worker *worker) {
     if (worker->state != GC_WORKER_OPEN) {
         gc_process_kill(process);
     }
-    /* A closed socket tells it to go. */
-    if (process->channel >= 0) {
-        close(process->channel);
-        process->channel = -1;
-    }
-    if (!gc_process_wait(process, GC_GRACE_NS)) {
+    gc_process_hang_up(process);
+    if (!gc_process_wait(process, GC_GRACE_NS) && !worker->stuck) {
         gc_process_kill(process);
         gc_process_wait(process, GC_DEATH_NS);
     }
