@@ -107,7 +107,7 @@ typedef struct gpuchar_forward_progress_result {
     gpuchar_progress_peer peers[4]; /* two orders of the sides in the source; the same two without YIELD */
     uint64_t compile_ns;            /* 0 when the kernels came from the cache */
     uint64_t prove_ns;
-    uint64_t launches_ns; /* host time in the other process, its start included */
+    uint64_t launches_ns; /* host time of the launches in the other process, from when it is ready */
     uint64_t call_ns;
     gpuchar_evidence evidence; /* no counts: what is proved is where the loops stand, see the codes */
 } gpuchar_forward_progress_result;

@@ -94,7 +94,7 @@ static const gpuchar_field result_fields[] = {
                           "waiting for the other side of a branch: two orders, and both without YIELD"),
     RF(compile_ns, U64, "ns", "0 when the kernels came from the cache"),
     RF(prove_ns, U64, "ns", "host time of the proofs"),
-    RK(launches_ns, U64, "ns", LAUNCHED, "host time in the other process"),
+    RK(launches_ns, U64, "ns", LAUNCHED, "host time of the launches in the other process"),
     RF(call_ns, U64, "ns", "host time of the whole call"),
     RS(evidence, gc_schema_evidence, "what stands behind it"),
 #undef RF

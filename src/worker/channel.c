@@ -14,7 +14,7 @@
 static gc_transfer pause_until_ready(int channel, short events, const gc_wait *wait) {
     struct pollfd waited = {.fd = channel, .events = events};
     if (poll(&waited, 1, wait ? GC_LOOK_MS : -1) < 0 && errno != EINTR) {
-        return GC_TRANSFER_FAILED;
+        return GC_TRANSFER_POLL_FAILED;
     }
     if (!wait) {
         return GC_TRANSFER_DONE;
@@ -27,8 +27,8 @@ static bool not_ready(void) {
     return errno == EAGAIN || errno == EWOULDBLOCK;
 }
 
-static gc_transfer give_up(void) {
-    return errno == EPIPE || errno == ECONNRESET ? GC_TRANSFER_ENDED : GC_TRANSFER_FAILED;
+static gc_transfer give_up(gc_transfer failed) {
+    return errno == EPIPE || errno == ECONNRESET ? GC_TRANSFER_ENDED : failed;
 }
 
 gc_transfer gc_channel_send(int channel, const void *from, size_t bytes, const gc_wait *wait) {
@@ -44,7 +44,7 @@ gc_transfer gc_channel_send(int channel, const void *from, size_t bytes, const g
                 return paused;
             }
         } else if (errno != EINTR) {
-            return give_up();
+            return give_up(GC_TRANSFER_SEND_FAILED);
         }
     }
     return GC_TRANSFER_DONE;
@@ -67,7 +67,7 @@ gc_transfer gc_channel_receive(int channel, void *to, size_t bytes, const gc_wai
                 return paused;
             }
         } else if (errno != EINTR) {
-            return give_up();
+            return give_up(GC_TRANSFER_RECV_FAILED);
         }
     }
     return GC_TRANSFER_DONE;

@@ -10,8 +10,11 @@ typedef enum gc_transfer {
     GC_TRANSFER_ENDED, /* the other side is gone */
     GC_TRANSFER_TIMED_OUT,
     GC_TRANSFER_CANCELLED,
-    GC_TRANSFER_FAILED,  /* errno tells */
-    GC_TRANSFER_NONSENSE /* what came is no message; for those who read messages */
+    GC_TRANSFER_NONSENSE, /* what came is no message; for those who read messages */
+    /* The system refused a call; errno tells why. */
+    GC_TRANSFER_SEND_FAILED,
+    GC_TRANSFER_RECV_FAILED,
+    GC_TRANSFER_POLL_FAILED
 } gc_transfer;
 
 /* How long to wait, and what else may end it. A NULL gc_wait waits until the other side is gone. */

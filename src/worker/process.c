@@ -191,15 +191,26 @@ bool gc_process_gone(gc_process *process) {
     return process->gone;
 }
 
+void gc_process_hang_up(gc_process *process) {
+    if (process->channel < 0) {
+        return;
+    }
+    if (process->owner == getpid()) {
+        shutdown(process->channel, SHUT_RDWR);
+    }
+    close(process->channel);
+    process->channel = -1;
+}
+
 void gc_process_kill(gc_process *process) {
     if (gc_process_gone(process)) {
         return;
     }
-    if (process->watch < 0) {
-        kill(process->pid, SIGKILL);
-    } else {
-        syscall(SYS_pidfd_send_signal, process->watch, SIGKILL, NULL, 0);
+    if (process->watch >= 0 &&
+        (syscall(SYS_pidfd_send_signal, process->watch, SIGKILL, NULL, 0) == 0 || errno == ESRCH)) {
+        return;
     }
+    kill(process->pid, SIGKILL); /* a sandbox may know the older call only */
 }
 
 bool gc_process_wait(gc_process *process, uint64_t limit_ns) {
@@ -217,9 +228,7 @@ bool gc_process_wait(gc_process *process, uint64_t limit_ns) {
 }
 
 void gc_process_forget(gc_process *process) {
-    if (process->channel >= 0) {
-        close(process->channel);
-    }
+    gc_process_hang_up(process);
     if (process->watch >= 0) {
         close(process->watch);
     }

@@ -27,6 +27,8 @@ gpuchar_status gc_process_start(const char *path, gc_process *process);
 
 /* Asks, does not wait. */
 bool gc_process_gone(gc_process *process);
+/* Ends the socket, which tells it to go; also where a process that this one was forked into holds a copy. */
+void gc_process_hang_up(gc_process *process);
 /* SIGKILL, without waiting. */
 void gc_process_kill(gc_process *process);
 /* Waits for its end, at most so long. True when it is gone. */

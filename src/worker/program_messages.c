@@ -98,8 +98,7 @@ static bool answer_job(gc_program *program, const char *message, uint64_t bytes)
 
 bool gc_program_answer(gc_program *program) {
     gc_wire_frame frame;
-    if (gc_channel_receive(program->channel, &frame, sizeof frame, NULL) != GC_TRANSFER_DONE ||
-        frame.magic != GC_FRAME_MAGIC || frame.bytes > GC_JOB_MESSAGE_MAX) {
+    if (gc_frame_receive(program->channel, &frame, NULL) != GC_TRANSFER_DONE || frame.bytes > GC_JOB_MESSAGE_MAX) {
         return false;
     }
     char *message = malloc((size_t)frame.bytes + 1);

@@ -1,4 +1,4 @@
-/* What both sides do with messages. */
+/* What both sides do with messages, and how answers are read. */
 #include <worker/protocol.h>
 
 #include <gpuchar/version.h>
@@ -55,4 +55,32 @@ uint64_t gc_job_bytes(const gc_wire_job *job, const gc_wire_buffer *buffers) {
 gc_transfer gc_frame_send(int channel, uint32_t kind, uint64_t bytes, const gc_wait *wait) {
     gc_wire_frame frame = {.magic = GC_FRAME_MAGIC, .kind = kind, .bytes = bytes};
     return gc_channel_send(channel, &frame, sizeof frame, wait);
+}
+
+gc_transfer gc_frame_receive(int channel, gc_wire_frame *frame, const gc_wait *wait) {
+    gc_transfer transfer = gc_channel_receive(channel, frame, sizeof *frame, wait);
+    return transfer == GC_TRANSFER_DONE && frame->magic != GC_FRAME_MAGIC ? GC_TRANSFER_NONSENSE : transfer;
+}
+
+static bool answer_fits(const gc_wire_frame *frame, const gc_wire_answer *answer, uint64_t data_bytes) {
+    bool ended = answer->status == GPUCHAR_OK && !answer->running;
+    uint64_t expected = sizeof *answer + (ended ? data_bytes : 0);
+    return frame->bytes == expected && answer->status <= 0 && answer->domain <= GPUCHAR_DOMAIN_CUBLASLT &&
+           answer->running <= (answer->status == GPUCHAR_OK);
+}
+
+gc_transfer gc_answer_receive(int channel, const gc_wire_frame *frame, uint64_t data_bytes, gc_wire_answer *answer,
+                              const gc_wait *wait) {
+    if (frame->kind != GC_FRAME_ANSWER || frame->bytes < sizeof *answer) {
+        return GC_TRANSFER_NONSENSE;
+    }
+    gc_transfer transfer = gc_channel_receive(channel, answer, sizeof *answer, wait);
+    if (transfer != GC_TRANSFER_DONE) {
+        return transfer;
+    }
+    answer->native_name[sizeof answer->native_name - 1] = 0;
+    answer->call[sizeof answer->call - 1] = 0;
+    answer->message[sizeof answer->message - 1] = 0;
+    answer->hint[sizeof answer->hint - 1] = 0;
+    return answer_fits(frame, answer, data_bytes) ? GC_TRANSFER_DONE : GC_TRANSFER_NONSENSE;
 }

@@ -1,7 +1,8 @@
 /*
- * What the library and gpuchar-worker say to each other. Both greet at once; then the library asks and the worker
- * answers, one message after the other; of a job it tells before the answer that the kernel is launched. A message is a
- * frame and as many bytes as it announces. The two run on one machine and are of one version, so numbers go as they lie
+ * What the library and gpuchar-worker say to each other. Both greet at once, and the library names the device without
+ * waiting for the worker's greeting; a worker of another version leaves without looking at it. From then on the library
+ * asks and the worker answers, one message after the other; of a job it tells before the answer that the kernel is
+ * launched. A message is a frame and as many bytes as it announces. The two run on one machine and are of one version, so numbers go as they lie
  * in memory. Neither trusts the other's numbers.
  */
 #ifndef GC_WORKER_PROTOCOL_H
@@ -100,5 +101,9 @@ uint64_t gc_job_read_bytes(const gc_wire_job *job, const gc_wire_buffer *buffers
 
 /* Announces `bytes`. */
 gc_transfer gc_frame_send(int channel, uint32_t kind, uint64_t bytes, const gc_wait *wait);
+gc_transfer gc_frame_receive(int channel, gc_wire_frame *frame, const gc_wait *wait);
+/* The answer that a frame announces, without its data, of which there must be `data_bytes` after success. */
+gc_transfer gc_answer_receive(int channel, const gc_wire_frame *frame, uint64_t data_bytes, gc_wire_answer *answer,
+                              const gc_wait *wait);
 
 #endif

@@ -11,8 +11,12 @@
 #include <unistd.h>
 #include <worker/locate.h>
 #include <worker/process.h>
+#include <worker/worker_job.h>
 
-/* A greeting takes milliseconds; cuInit on a machine with many GPUs that nobody uses takes many seconds. */
+/*
+ * A greeting takes milliseconds; cuInit on a machine with many GPUs that nobody uses takes many seconds. Both count from
+ * where they are waited for: a worker that was begun long ago may have had no processor meanwhile.
+ */
 #define GC_HELLO_NS UINT64_C(10000000000)
 #define GC_OPEN_NS UINT64_C(60000000000)
 /* All of a job but its kernel: loading on a busy machine, and copies. */
@@ -22,10 +26,20 @@
 /* One that closed its socket is about to end, and its exit status says why. */
 #define GC_GRACE_NS UINT64_C(500000000)
 
+/* What the library says before it listens is little beside what a socket holds, 208 KiB by default: nobody waits for it. */
+_Static_assert(sizeof(gc_wire_hello) + sizeof(gc_wire_frame) + sizeof(gc_wire_open) <= 8192, "sent without waiting");
+
+typedef enum gc_worker_state {
+    GC_WORKER_OVER,  /* no process, or one of no more use */
+    GC_WORKER_BEGUN, /* spoken to, and not yet heard */
+    GC_WORKER_OPEN   /* its device is open, and its last job ended well */
+} gc_worker_state;
+
 struct gc_worker {
     gpuchar_session *session;
     gc_process process;
-    bool usable; /* opened, and its last job ended well */
+    gc_worker_state state;
+    bool stuck; /* killed, and waited for as long as it may take */
     gc_wire_open open;
     char path[PATH_MAX];
 };
@@ -46,16 +60,22 @@ static gc_wait wait_for(gc_worker *worker, uint64_t limit_ns) {
 
 /* ---- the end of a process */
 
-/* Kills what there is. False when its end takes too long, or when a cancel is pending. */
+/*
+ * Kills what there is, and hangs up, which ends it where a sandbox forbids to kill. False when its end takes too long, or
+ * when a cancel is pending.
+ */
 static bool end_process(gc_worker *worker) {
     const uint64_t slice_ns = 2000000, until = gc_now_ns() + GC_DEATH_NS;
-    worker->usable = false;
+    worker->state = GC_WORKER_OVER;
     gc_process_kill(&worker->process);
+    gc_process_hang_up(&worker->process);
     while (!gc_process_wait(&worker->process, slice_ns)) {
-        if (gc_session_cancel_pending(worker->session) || gc_now_ns() > until) {
+        worker->stuck = gc_now_ns() > until;
+        if (worker->stuck || gc_session_cancel_pending(worker->session)) {
             return false;
         }
     }
+    worker->stuck = false;
     gc_process_forget(&worker->process);
     return true;
 }
@@ -92,6 +112,16 @@ static gpuchar_status fail_ended(gc_worker *worker, const char *doing) {
     return gc_advise(gc_fail(GPUCHAR_E_WORKER, "%s %s while %s", worker->path, how, doing), hint);
 }
 
+static gpuchar_status fail_refused(const gc_worker *worker, gc_transfer transfer, int error, const char *doing) {
+    const char *call = transfer == GC_TRANSFER_SEND_FAILED   ? "send"
+                       : transfer == GC_TRANSFER_RECV_FAILED ? "recv"
+                                                             : "poll";
+    gpuchar_status status =
+        gc_fail_os(GPUCHAR_E_WORKER, error, call, "no connection to %s while %s", worker->path, doing);
+    gc_hint("the system refused to carry a message between two processes; the next call starts another worker");
+    return status;
+}
+
 static gpuchar_status fail_nonsense(const gc_worker *worker) {
     gpuchar_status status = gc_fail(GPUCHAR_E_WORKER, "%s does not answer as gpuchar-worker does", worker->path);
     gc_hint("is it another program? see worker_path of the runtime's options, and GPUCHAR_WORKER");
@@ -102,7 +132,7 @@ static gpuchar_status fail_nonsense(const gc_worker *worker) {
 static gpuchar_status fail_transfer(gc_worker *worker, gc_transfer transfer, const char *doing) {
     int error = errno;
     gpuchar_status status = GPUCHAR_E_INTERNAL;
-    worker->usable = false;
+    worker->state = GC_WORKER_OVER;
     switch (transfer) {
     case GC_TRANSFER_CANCELLED:
         /* Its end is waited for by the next job, or by gc_worker_stop. */
@@ -120,10 +150,11 @@ static gpuchar_status fail_transfer(gc_worker *worker, gc_transfer transfer, con
     case GC_TRANSFER_NONSENSE:
         status = fail_nonsense(worker);
         break;
-    case GC_TRANSFER_FAILED:
+    case GC_TRANSFER_SEND_FAILED:
+    case GC_TRANSFER_RECV_FAILED:
+    case GC_TRANSFER_POLL_FAILED:
     case GC_TRANSFER_DONE:
-        status = gc_fail_os(GPUCHAR_E_WORKER, error, "recv", "no connection to %s while %s", worker->path, doing);
-        gc_hint("the system refused to carry a message between two processes; the next call starts another worker");
+        status = fail_refused(worker, transfer, error, doing);
         break;
     }
     end_process(worker);
@@ -148,50 +179,6 @@ static gpuchar_status check_hello(gc_worker *worker, gc_wire_hello *hello) {
     return status;
 }
 
-static gpuchar_status greet(gc_worker *worker) {
-    const gc_wait wait = wait_for(worker, GC_HELLO_NS);
-    const gc_wire_hello own = gc_hello();
-    gc_wire_hello hello;
-    gc_transfer sent = gc_channel_send(worker->process.channel, &own, sizeof own, &wait);
-    /* One of another version may have left already; what it said is to be read. */
-    gc_transfer received = sent == GC_TRANSFER_DONE || sent == GC_TRANSFER_ENDED
-                               ? gc_channel_receive(worker->process.channel, &hello, sizeof hello, &wait)
-                               : sent;
-    if (received != GC_TRANSFER_DONE) {
-        return fail_transfer(worker, received, "greeting");
-    }
-    return check_hello(worker, &hello);
-}
-
-static bool answer_fits(const gc_wire_frame *frame, const gc_wire_answer *answer, uint64_t data_bytes) {
-    bool ended = answer->status == GPUCHAR_OK && !answer->running;
-    uint64_t expected = sizeof *answer + (ended ? data_bytes : 0);
-    return frame->bytes == expected && answer->status <= 0 && answer->domain <= GPUCHAR_DOMAIN_CUBLASLT &&
-           answer->running <= (answer->status == GPUCHAR_OK);
-}
-
-static gc_transfer receive_frame(gc_worker *worker, const gc_wait *wait, gc_wire_frame *frame) {
-    gc_transfer transfer = gc_channel_receive(worker->process.channel, frame, sizeof *frame, wait);
-    return transfer == GC_TRANSFER_DONE && frame->magic != GC_FRAME_MAGIC ? GC_TRANSFER_NONSENSE : transfer;
-}
-
-/* The answer that a frame announces, without its data, of which there must be `data_bytes` after success. */
-static gc_transfer receive_answer(gc_worker *worker, const gc_wire_frame *frame, uint64_t data_bytes,
-                                  const gc_wait *wait, gc_wire_answer *answer) {
-    if (frame->kind != GC_FRAME_ANSWER || frame->bytes < sizeof *answer) {
-        return GC_TRANSFER_NONSENSE;
-    }
-    gc_transfer transfer = gc_channel_receive(worker->process.channel, answer, sizeof *answer, wait);
-    if (transfer != GC_TRANSFER_DONE) {
-        return transfer;
-    }
-    answer->native_name[sizeof answer->native_name - 1] = 0;
-    answer->call[sizeof answer->call - 1] = 0;
-    answer->message[sizeof answer->message - 1] = 0;
-    answer->hint[sizeof answer->hint - 1] = 0;
-    return answer_fits(frame, answer, data_bytes) ? GC_TRANSFER_DONE : GC_TRANSFER_NONSENSE;
-}
-
 static gpuchar_status fail_as(const gc_wire_answer *answer) {
     gc_native native = {
         .domain = answer->domain, .code = answer->native_code, .name = answer->native_name, .call = answer->call};
@@ -204,20 +191,47 @@ static gpuchar_status fail_as(const gc_wire_answer *answer) {
     return status;
 }
 
-static gpuchar_status open_device(gc_worker *worker) {
+static gpuchar_status begin(gc_worker *worker) {
+    gpuchar_status status = clear_process(worker);
+    if (!status) {
+        status = gc_process_start(worker->path, &worker->process);
+    }
+    if (status) {
+        return status;
+    }
+    const gc_wait wait = wait_for(worker, GC_HELLO_NS);
+    const gc_wire_hello own = gc_hello();
+    const int channel = worker->process.channel;
+    gc_transfer said = gc_channel_send(channel, &own, sizeof own, &wait);
+    if (said == GC_TRANSFER_DONE) {
+        said = gc_frame_send(channel, GC_FRAME_OPEN, sizeof worker->open, &wait);
+    }
+    if (said == GC_TRANSFER_DONE) {
+        said = gc_channel_send(channel, &worker->open, sizeof worker->open, &wait);
+    }
+    /* One of another version may have left already; what it said is to be read, and ends where it left. */
+    if (said != GC_TRANSFER_DONE && said != GC_TRANSFER_ENDED) {
+        return fail_transfer(worker, said, "greeting");
+    }
+    worker->state = GC_WORKER_BEGUN;
+    return GPUCHAR_OK;
+}
+
+static gpuchar_status hear_greeting(gc_worker *worker) {
+    const gc_wait wait = wait_for(worker, GC_HELLO_NS);
+    gc_wire_hello hello;
+    gc_transfer received = gc_channel_receive(worker->process.channel, &hello, sizeof hello, &wait);
+    return received == GC_TRANSFER_DONE ? check_hello(worker, &hello) : fail_transfer(worker, received, "greeting");
+}
+
+static gpuchar_status hear_opened(gc_worker *worker) {
     const gc_wait wait = wait_for(worker, GC_OPEN_NS);
-    int channel = worker->process.channel;
+    const int channel = worker->process.channel;
     gc_wire_frame frame;
     gc_wire_answer answer;
-    gc_transfer transfer = gc_frame_send(channel, GC_FRAME_OPEN, sizeof worker->open, &wait);
+    gc_transfer transfer = gc_frame_receive(channel, &frame, &wait);
     if (transfer == GC_TRANSFER_DONE) {
-        transfer = gc_channel_send(channel, &worker->open, sizeof worker->open, &wait);
-    }
-    if (transfer == GC_TRANSFER_DONE) {
-        transfer = receive_frame(worker, &wait, &frame);
-    }
-    if (transfer == GC_TRANSFER_DONE) {
-        transfer = receive_answer(worker, &frame, 0, &wait, &answer);
+        transfer = gc_answer_receive(channel, &frame, 0, &answer, &wait);
     }
     if (transfer != GC_TRANSFER_DONE) {
         return fail_transfer(worker, transfer, "opening the device");
@@ -225,26 +239,38 @@ static gpuchar_status open_device(gc_worker *worker) {
     return answer.status ? fail_as(&answer) : GPUCHAR_OK;
 }
 
-/* A worker faster than us leaves nothing to wait for, and so no place where a cancel would be seen: asked here. */
-static gpuchar_status begin(gc_worker *worker) {
-    gpuchar_status status = gc_session_check_cancel(worker->session);
-    if (!status) {
-        status = clear_process(worker);
+/* One that was begun and has ended is not replaced: how it ended is what its caller is to be told. */
+static gpuchar_status make_ready(gc_worker *worker) {
+    gpuchar_status status = GPUCHAR_OK;
+    if (worker->state == GC_WORKER_OVER || (worker->state == GC_WORKER_OPEN && gc_process_gone(&worker->process))) {
+        status = begin(worker);
     }
-    if (!status) {
-        status = gc_process_start(worker->path, &worker->process);
-    }
-    if (!status) {
-        status = greet(worker);
-    }
-    if (!status) {
-        status = open_device(worker);
-    }
-    worker->usable = !status;
-    if (status && status != GPUCHAR_E_CANCELLED) {
-        end_process(worker);
+    if (!status && worker->state == GC_WORKER_BEGUN) {
+        status = hear_greeting(worker);
+        if (!status) {
+            status = hear_opened(worker);
+        }
+        if (!status) {
+            worker->state = GC_WORKER_OPEN;
+        } else if (status != GPUCHAR_E_CANCELLED && !worker->stuck) {
+            end_process(worker);
+        }
     }
     return status;
+}
+
+/* A worker faster than us leaves nothing to wait for, and so no place where a cancel would be seen: asked here. */
+static gpuchar_status check_caller(gc_worker *worker) {
+    if (worker->session->owner != getpid()) {
+        return gc_advise(gc_fail(GPUCHAR_E_FORKED, "this gpuchar-worker was started before this process was forked"),
+                         "open a session of its own in the forked process, and fork before the first use of CUDA");
+    }
+    return gc_session_check_cancel(worker->session);
+}
+
+gpuchar_status gc_worker_ready(gc_worker *worker) {
+    gpuchar_status status = check_caller(worker);
+    return status ? status : make_ready(worker);
 }
 
 static gpuchar_status describe_device(gc_worker *worker) {
@@ -259,7 +285,7 @@ static gpuchar_status describe_device(gc_worker *worker) {
     return status;
 }
 
-gpuchar_status gc_worker_start(gpuchar_session *session, gc_worker **worker) {
+gpuchar_status gc_worker_begin(gpuchar_session *session, gc_worker **worker) {
     *worker = NULL;
     if (session->kind != GC_SESSION_LIVE) {
         return gc_advise(gc_fail(GPUCHAR_E_NOT_APPLICABLE, "a session without a device has no use for gpuchar-worker"),
@@ -274,6 +300,9 @@ gpuchar_status gc_worker_start(gpuchar_session *session, gc_worker **worker) {
     gpuchar_status status = gc_worker_locate(gc_runtime_worker_path(session->runtime), made->path, sizeof made->path);
     if (!status) {
         status = describe_device(made);
+    }
+    if (!status) {
+        status = check_caller(made);
     }
     if (!status) {
         status = begin(made);
@@ -294,65 +323,6 @@ static uint64_t else_of(const gc_worker_job *job) {
 
 static uint64_t sum(uint64_t a, uint64_t b) {
     return a < UINT64_MAX - b ? a + b : UINT64_MAX;
-}
-
-static void describe_buffers(const gc_worker_job *job, gc_wire_buffer *wire) {
-    for (size_t i = 0; i < job->buffer_count; i++) {
-        const gc_worker_buffer *buffer = &job->buffers[i];
-        wire[i] = (gc_wire_buffer){.bytes = buffer->bytes,
-                                   .initial_bytes = buffer->initial ? buffer->initial_bytes : 0,
-                                   .read_bytes = buffer->read_bytes,
-                                   .argument_offset = buffer->argument_offset};
-    }
-}
-
-static const char too_large[] = "make the job smaller, or several of it; its bounds are in worker/protocol.h";
-
-/* `buffers` has room for GC_JOB_BUFFERS_MAX. */
-static gpuchar_status describe(const gc_worker_job *job, gc_wire_job *wire, gc_wire_buffer *buffers) {
-    *wire = (gc_wire_job){.image_bytes = job->image_bytes,
-                          .limit_ns = job->limit_ns,
-                          .argument_bytes = job->argument_bytes,
-                          .buffer_count = (uint32_t)job->buffer_count,
-                          .shared_bytes = job->shared_bytes};
-    memcpy(wire->grid, job->grid, sizeof wire->grid);
-    memcpy(wire->block, job->block, sizeof wire->block);
-    size_t name_length = strlen(job->kernel);
-    if (name_length >= sizeof wire->kernel || job->buffer_count > GC_JOB_BUFFERS_MAX || job->limit_ns == 0) {
-        return gc_advise(gc_fail(GPUCHAR_E_LIMIT,
-                                 "a job for gpuchar-worker with %zu buffers, %zu letters of name and %llu ns",
-                                 job->buffer_count, name_length, (unsigned long long)job->limit_ns),
-                         too_large);
-    }
-    memcpy(wire->kernel, job->kernel, name_length);
-    describe_buffers(job, buffers);
-    if (gc_job_bytes(wire, buffers) == 0) {
-        return gc_advise(gc_fail(GPUCHAR_E_LIMIT,
-                                 "a job for gpuchar-worker is empty, larger than %llu MiB, or has a buffer "
-                                 "whose parts lie outside of it",
-                                 (unsigned long long)(GC_JOB_MESSAGE_MAX >> 20)),
-                         too_large);
-    }
-    return GPUCHAR_OK;
-}
-
-static gc_transfer send_job(int channel, const gc_worker_job *job, const gc_wire_job *wire,
-                            const gc_wire_buffer *buffers, const gc_wait *wait) {
-    const struct {
-        const void *from;
-        size_t bytes;
-    } parts[] = {{wire, sizeof *wire},
-                 {buffers, wire->buffer_count * sizeof *buffers},
-                 {job->image, job->image_bytes},
-                 {job->arguments, wire->argument_bytes}};
-    gc_transfer sent = gc_frame_send(channel, GC_FRAME_JOB, gc_job_bytes(wire, buffers), wait);
-    for (size_t i = 0; i < GC_COUNT(parts) && sent == GC_TRANSFER_DONE; i++) {
-        sent = gc_channel_send(channel, parts[i].from, parts[i].bytes, wait);
-    }
-    for (size_t i = 0; i < job->buffer_count && sent == GC_TRANSFER_DONE; i++) {
-        sent = gc_channel_send(channel, job->buffers[i].initial, (size_t)buffers[i].initial_bytes, wait);
-    }
-    return sent;
 }
 
 /* What a kernel does to its own context. Failures of the hardware, of memory or of a service say nothing about it. */
@@ -386,19 +356,20 @@ static gc_worker_end end_of(const gc_worker_outcome *outcome) {
 
 static gc_transfer receive_outcome(gc_worker *worker, const gc_worker_job *job, uint64_t data_bytes,
                                    const gc_wait *wait, gc_worker_outcome *outcome) {
+    const int channel = worker->process.channel;
     const gc_wait *until = wait;
     gc_wait longer;
     gc_wire_frame frame;
-    gc_transfer transfer = receive_frame(worker, until, &frame);
+    gc_transfer transfer = gc_frame_receive(channel, &frame, until);
     if (transfer == GC_TRANSFER_DONE && frame.kind == GC_FRAME_LAUNCHED) {
         /* The worker looks at the kernel's limit; this one is for the worker. */
         longer = wait_for(worker, sum(job->limit_ns, else_of(job)));
         until = &longer;
         outcome->launched = true;
-        transfer = frame.bytes == 0 ? receive_frame(worker, until, &frame) : GC_TRANSFER_NONSENSE;
+        transfer = frame.bytes == 0 ? gc_frame_receive(channel, &frame, until) : GC_TRANSFER_NONSENSE;
     }
     if (transfer == GC_TRANSFER_DONE) {
-        transfer = receive_answer(worker, &frame, data_bytes, until, &outcome->failure);
+        transfer = gc_answer_receive(channel, &frame, data_bytes, &outcome->failure, until);
     }
     if (transfer != GC_TRANSFER_DONE) {
         return transfer;
@@ -408,7 +379,7 @@ static gc_transfer receive_outcome(gc_worker *worker, const gc_worker_job *job, 
         return GC_TRANSFER_NONSENSE; /* an end without a launch */
     }
     for (size_t i = 0; i < job->buffer_count && end == GC_WORKER_ENDED && transfer == GC_TRANSFER_DONE; i++) {
-        transfer = gc_channel_receive(worker->process.channel, job->buffers[i].read, job->buffers[i].read_bytes, until);
+        transfer = gc_channel_receive(channel, job->buffers[i].read, job->buffers[i].read_bytes, until);
     }
     if (transfer == GC_TRANSFER_DONE) {
         outcome->end = end;
@@ -439,22 +410,18 @@ gpuchar_status gc_worker_run(gc_worker *worker, const gc_worker_job *job, gc_wor
     gc_wire_job wire;
     gc_wire_buffer buffers[GC_JOB_BUFFERS_MAX];
     memset(outcome, 0, sizeof *outcome);
-    if (worker->session->owner != getpid()) {
-        return gc_advise(gc_fail(GPUCHAR_E_FORKED, "this gpuchar-worker was started before this process was forked"),
-                         "open a session of its own in the forked process, and fork before the first use of CUDA");
-    }
-    gpuchar_status status = gc_session_check_cancel(worker->session);
+    gpuchar_status status = check_caller(worker);
     if (!status) {
-        status = describe(job, &wire, buffers);
+        status = gc_job_describe(job, &wire, buffers);
     }
-    if (!status && (!worker->usable || gc_process_gone(&worker->process))) {
-        status = begin(worker);
+    if (!status) {
+        status = make_ready(worker);
     }
     if (status) {
         return status;
     }
     const gc_wait wait = wait_for(worker, else_of(job));
-    gc_transfer transfer = send_job(worker->process.channel, job, &wire, buffers, &wait);
+    gc_transfer transfer = gc_job_send(worker->process.channel, job, &wire, buffers, &wait);
     if (transfer == GC_TRANSFER_DONE) {
         transfer = receive_outcome(worker, job, gc_job_read_bytes(&wire, buffers), &wait, outcome);
     }
@@ -472,15 +439,12 @@ void gc_worker_stop(gc_worker *worker) {
         return;
     }
     gc_process *process = &worker->process;
-    if (!worker->usable) {
+    /* One that is still being made ready may be deep in the driver, and a broken one deaf. */
+    if (worker->state != GC_WORKER_OPEN) {
         gc_process_kill(process);
     }
-    /* A closed socket tells it to go. */
-    if (process->channel >= 0) {
-        close(process->channel);
-        process->channel = -1;
-    }
-    if (!gc_process_wait(process, GC_GRACE_NS)) {
+    gc_process_hang_up(process);
+    if (!gc_process_wait(process, GC_GRACE_NS) && !worker->stuck) {
         gc_process_kill(process);
         gc_process_wait(process, GC_DEATH_NS);
     }

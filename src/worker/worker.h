@@ -49,12 +49,19 @@ typedef struct gc_worker_outcome {
 } gc_worker_outcome;
 
 /*
- * Finds and starts the program on the session's device, and makes its context: about as long as opening a session.
- * Inside a call on a live session only, as the other two, and stopped before the session is closed. E_NO_WORKER,
- * E_WORKER_VERSION, E_WORKER (ended, spoke nonsense, could not be started: domain OS), E_TIMEOUT (no sign of life),
- * E_CANCELLED, E_NOT_APPLICABLE (a session without device), E_OUT_OF_MEMORY, or what opening the device there gave.
+ * Finds the program, starts it and names the session's device, without waiting for its answer: the process makes its
+ * context, which takes about as long as opening a session, while the caller does something else. Inside a call on a live
+ * session only, as the other three, and stopped before the session is closed. E_NO_WORKER, E_WORKER and E_OUT_OF_MEMORY
+ * (could not be started: domain OS), E_CANCELLED, E_NOT_APPLICABLE (a session without device).
  */
-gpuchar_status gc_worker_start(gpuchar_session *session, gc_worker **worker);
+gpuchar_status gc_worker_begin(gpuchar_session *session, gc_worker **worker);
+
+/*
+ * Waits until the process has opened the device; another one is begun where the last one is of no more use. A job does
+ * the same before it runs. E_WORKER_VERSION, E_WORKER (ended, spoke nonsense, could not be started), E_TIMEOUT (no sign
+ * of life while it was waited for), E_CANCELLED, E_FORKED, E_OUT_OF_MEMORY, or what opening the device there gave.
+ */
+gpuchar_status gc_worker_ready(gc_worker *worker);
 
 /*
  * Runs one job. That a kernel breaks its context or does not end is an outcome; after those two, and after a failure of
@@ -68,7 +75,7 @@ gpuchar_status gc_worker_run(gc_worker *worker, const gc_worker_job *job, gc_wor
 /* Sets the failure of an outcome as this thread's, and returns its status. */
 gpuchar_status gc_worker_fail(const gc_worker_outcome *outcome);
 
-/* NULL is allowed. In a forked child the process is left alone. */
+/* NULL is allowed. One that is not ready is killed. In a forked child the process is left alone. */
 void gc_worker_stop(gc_worker *worker);
 
 #endif

@@ -29,14 +29,22 @@ static atomic_uint write_most;
 static libc_call failing_call;
 static unsigned failing_use;
 static int failing_error;
+static void (*called_before)(void);
 
-void libc_fail(libc_call call, unsigned use, int error) {
+static void arm(libc_call call, unsigned use, int error, void (*meanwhile)(void)) {
     failing_call = call;
     failing_use = use;
     failing_error = error;
+    called_before = meanwhile;
     for (int i = 0; i < LIBC_CALLS; i++) atomic_store(&counts[i], 0);
     atomic_store(&failed, false);
     atomic_store(&armed, true);
+}
+void libc_fail(libc_call call, unsigned use, int error) {
+    arm(call, use, error, NULL);
+}
+void libc_before(libc_call call, unsigned use, void (*meanwhile)(void)) {
+    arm(call, use, 0, meanwhile);
 }
 void libc_stop(void) {
     atomic_store(&armed, false);
@@ -57,6 +65,10 @@ static bool fails(libc_call call) {
     unsigned use = atomic_fetch_add(&counts[call], 1) + 1;
     if (call != failing_call || use != failing_use) return false;
     atomic_store(&failed, true);
+    if (called_before) {
+        called_before();
+        return false;
+    }
     errno = failing_error;
     return true;
 }

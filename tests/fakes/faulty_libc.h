@@ -34,6 +34,8 @@ extern const char *const libc_names[LIBC_CALLS];
 
 /* From now on calls are counted; call number `use` fails with `error`. Use 0: none, only counting. */
 void libc_fail(libc_call call, unsigned use, int error);
+/* The same, but that call works: `meanwhile` is called before it. */
+void libc_before(libc_call call, unsigned use, void (*meanwhile)(void));
 /* Calls are not counted any more, and all work. */
 void libc_stop(void);
 unsigned libc_count(libc_call call);

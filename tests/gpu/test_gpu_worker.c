@@ -188,6 +188,22 @@ static void check_cancel(gpuchar_session *session, gc_worker *worker, const gpuc
     CHECK(took_ms < 600, "cancelled after %.1f ms, not 300", took_ms);
 }
 
+/* Begun and given up at some moment of its start: killed in the middle of the driver, or just ready. */
+static void check_never_used(gpuchar_session *session) {
+    for (long nap_ms = 0; nap_ms <= 320; nap_ms += 40) {
+        const struct timespec nap = {.tv_nsec = nap_ms * 1000000};
+        gc_worker *worker = NULL;
+        CHECK(gc_worker_begin(session, &worker) == GPUCHAR_OK, "begin");
+        nanosleep(&nap, NULL);
+        const uint64_t begin = gc_now_ns();
+        gc_worker_stop(worker);
+        const double took_ms = (double)(gc_now_ns() - begin) * 1e-6;
+        printf("given up after %ld ms: stopped in %.1f ms\n", nap_ms, took_ms);
+        CHECK(took_ms < 5000, "stopped only after %.1f ms", took_ms);
+        CHECK(no_child(), "the worker is still there");
+    }
+}
+
 int main(void) {
     gpuchar_runtime *runtime = open_runtime();
     gpuchar_session *session = open_session(runtime);
@@ -197,12 +213,18 @@ int main(void) {
     gc_worker *worker = NULL;
     gc_scope scope;
     CHECK(gc_session_enter(session, &scope) == GPUCHAR_OK, "enter");
+    check_never_used(session);
     uint64_t begin = gc_now_ns();
-    gpuchar_status status = gc_worker_start(session, &worker);
-    printf("started in %.1f ms\n", (double)(gc_now_ns() - begin) * 1e-6);
+    gpuchar_status status = gc_worker_begin(session, &worker);
+    printf("begun in %.1f ms\n", (double)(gc_now_ns() - begin) * 1e-6);
+    if (status == GPUCHAR_OK) status = gc_worker_ready(worker);
+    printf("ready in %.1f ms\n", (double)(gc_now_ns() - begin) * 1e-6);
     gc_session_leave(&scope);
     CHECK(status == GPUCHAR_OK, "start: %d (%s)", status, gpuchar_last_error()->hint);
-    if (status) return gpu_finish();
+    if (status) {
+        gc_worker_stop(worker);
+        return gpu_finish();
+    }
     for (int i = 0; i < 3; ++i) check_add(session, worker, &compiled);
     check_endless(session, worker, &compiled);
     check_add(session, worker, &compiled);

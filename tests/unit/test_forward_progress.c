@@ -5,6 +5,7 @@
 #include "sweep_helper.h"
 #include "document.h"
 #include "schema_walk.h"
+#include "worker_helper.h" /* before `folder`, which its locals would hide */
 #include "temp_folder.h"
 
 #include <cuda.h>
@@ -29,14 +30,35 @@ static void take_log(void *user, uint32_t level, const char *message) {
     snprintf(said + length, sizeof said - length, "%s\n", message);
 }
 
+static char steps[64];           /* of the last call, as told */
+static bool worker_beside;       /* while it compiled */
+static const char *cancel_after; /* a step; NULL: none */
+
+static void take_step(void *user, const char *step, double fraction_done) {
+    (void)user;
+    (void)fraction_done;
+    const size_t length = strlen(steps);
+    snprintf(steps + length, sizeof steps - length, "%s, ", step);
+    if (strcmp(step, "compile") == 0) worker_beside = child_of(getpid()) != 0;
+    if (cancel_after && strcmp(step, cancel_after) == 0) gpuchar_session_cancel(session);
+}
+
+static const gpuchar_session_options *telling(void) {
+    static gpuchar_session_options options;
+    gpuchar_session_options_init(&options, sizeof options);
+    options.progress = take_step;
+    return &options;
+}
+
 static void open_live(const char *worker) {
     gpuchar_runtime_options options = GPUCHAR_RUNTIME_OPTIONS_INIT;
     options.cuda_path = WORKER_DRIVER;
     options.cupti_path = options.nvml_path = "/nonexistent/library.so";
     options.worker_path = worker;
     options.log = take_log;
+    options.log_level = GPUCHAR_LOG_DEBUG;
     assert_int_equal(gpuchar_runtime_open(&options, &runtime), GPUCHAR_OK);
-    assert_int_equal(gpuchar_session_open(runtime, "0", NULL, &session), GPUCHAR_OK);
+    assert_int_equal(gpuchar_session_open(runtime, "0", telling(), &session), GPUCHAR_OK);
 }
 
 static void close_live(void) {
@@ -83,8 +105,10 @@ static gpuchar_status run_shaped(const progress_options *options, const char *sh
     setenv("PLAN", text, 1);
     memset(result, 0xa5, sizeof *result);
     result->struct_size = sizeof *result;
-    said[0] = 0;
+    said[0] = steps[0] = 0;
+    worker_beside = false;
     const gpuchar_status status = gpuchar_forward_progress(session, options, result);
+    assert_int_equal(child_of(getpid()), 0);
     if (status < 0) {
         expect_empty(result, sizeof *result);
         assert_int_equal(gpuchar_last_error()->status, status);
@@ -425,6 +449,8 @@ static void expect_worker(const char *worker, const char *impostor, gpuchar_stat
     setenv("IMPOSTOR", impostor, 1);
     open_live(worker);
     expect_status(run_small(99, "nothing", &result), wanted);
+    /* Nothing is compiled in vain for one that is not there. */
+    assert_string_equal(steps, wanted == GPUCHAR_E_NO_WORKER ? "" : "compile, proof, ");
 }
 
 static void test_other_workers(void **state) {
@@ -437,6 +463,35 @@ static void test_other_workers(void **state) {
     expect_worker(WORKER_IMPOSTOR, "ends without a launch", GPUCHAR_E_WORKER);
     close_live();
     open_live(GPUCHAR_WORKER_FILE);
+}
+
+/* It starts while the kernels are compiled and proved; a call that ends there does not wait for it. */
+static void test_beside(void **state) {
+    NEEDS_NVRTC();
+    static const char *const after[] = {"compile", "proof", "lock", "producer"};
+    progress_result result;
+    expect_status(run_small(99, "nothing", &result), GPUCHAR_OK);
+    assert_true(worker_beside);
+    assert_string_equal(steps, "compile, proof, lock, producer, peer wait, ");
+    if (!strstr(said, "gpuchar-worker was waited for")) fail_msg("the log says only: %s", said);
+    release(&result);
+    const size_t descriptors = count_descriptors();
+    for (size_t i = 0; i < GC_COUNT(after); ++i) {
+        setenv("SLOW_INIT_MS", i < 2 ? "30000" : "0", 1);
+        cancel_after = after[i];
+        const uint64_t begin = gc_now_ns();
+        expect_status(run_small(99, "nothing", &result), GPUCHAR_E_CANCELLED);
+        assert_in_range(gc_now_ns() - begin, 0, UINT64_C(10000000000));
+        assert_true(worker_beside);
+        assert_int_equal(count_descriptors(), descriptors);
+    }
+    cancel_after = NULL;
+    setenv("SLOW_INIT_MS", "300", 1); /* what it does longer than the kernels take is no time of theirs */
+    expect_status(run_small(99, "nothing", &result), GPUCHAR_OK);
+    assert_true(result.call_ns - result.launches_ns >= 300 * NS_PER_MS);
+    check_all_well(&result);
+    release(&result);
+    setenv("SLOW_INIT_MS", "0", 1);
 }
 
 static void test_cancel(void **state) {
@@ -498,9 +553,11 @@ static void test_default_options(void **state) {
 static void test_compile_only(void **state) {
     NEEDS_NVRTC();
     for (size_t i = 0; i < arch_count; ++i) {
-        gpuchar_session *compiling = open_arch(archs[i], NULL);
+        gpuchar_session *compiling = open_arch(archs[i], telling());
         progress_result result = GPUCHAR_FORWARD_PROGRESS_RESULT_INIT;
+        worker_beside = false;
         expect_status(gpuchar_forward_progress(compiling, NULL, &result), GPUCHAR_CAVEAT);
+        assert_false(worker_beside);
         if (archs[i] >= 70 && result.evidence.flags != (GPUCHAR_FLAG_PROVED | GPUCHAR_FLAG_COMPILE_ONLY))
             fail_msg("sm_%u: flags %x", archs[i], result.evidence.flags);
         assert_int_equal(result.known, 0);
@@ -519,13 +576,14 @@ static void test_compile_only(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_well),        cmocka_unit_test(test_slow_around),
-        cmocka_unit_test(test_endless),         cmocka_unit_test(test_endless_once),
-        cmocka_unit_test(test_fault),           cmocka_unit_test(test_broken_lock),
-        cmocka_unit_test(test_gives_up),        cmocka_unit_test(test_driver_failures),
-        cmocka_unit_test(test_impossible),      cmocka_unit_test(test_other_workers),
-        cmocka_unit_test(test_cancel),          cmocka_unit_test(test_bad_options),
-        cmocka_unit_test(test_default_options), cmocka_unit_test(test_compile_only),
+        cmocka_unit_test(test_all_well),     cmocka_unit_test(test_slow_around),
+        cmocka_unit_test(test_endless),      cmocka_unit_test(test_endless_once),
+        cmocka_unit_test(test_fault),        cmocka_unit_test(test_broken_lock),
+        cmocka_unit_test(test_gives_up),     cmocka_unit_test(test_driver_failures),
+        cmocka_unit_test(test_impossible),   cmocka_unit_test(test_other_workers),
+        cmocka_unit_test(test_beside),       cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_bad_options),  cmocka_unit_test(test_default_options),
+        cmocka_unit_test(test_compile_only),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

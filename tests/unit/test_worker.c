@@ -12,7 +12,7 @@ static void test_jobs(void **state) {
     (void)state;
     fixture f = open_fixture(GPUCHAR_WORKER_FILE);
     gc_worker *worker = NULL;
-    assert_failure(gc_worker_start(f.session, &worker), GPUCHAR_OK);
+    assert_failure(begin_and_wait(f.session, &worker), GPUCHAR_OK);
     pid_t first = child_of(getpid());
     assert_true(first > 0);
     for (int i = 0; i < 100; i++) assert_adds(worker);
@@ -28,7 +28,7 @@ static void test_sizes(void **state) {
     enum { LARGE = 20 << 20 };
     fixture f = open_fixture(GPUCHAR_WORKER_FILE);
     gc_worker *worker = NULL;
-    assert_failure(gc_worker_start(f.session, &worker), GPUCHAR_OK);
+    assert_failure(begin_and_wait(f.session, &worker), GPUCHAR_OK);
     char *in = malloc(LARGE), *out = malloc(LARGE);
     assert_true(in && out);
     for (size_t i = 0; i < LARGE; i++) in[i] = (char)(i * 7);
@@ -77,7 +77,7 @@ static void test_limits(void **state) {
     long_name[sizeof long_name - 1] = 0;
     fixture f = open_fixture(GPUCHAR_WORKER_FILE);
     gc_worker *worker = NULL;
-    assert_failure(gc_worker_start(f.session, &worker), GPUCHAR_OK);
+    assert_failure(begin_and_wait(f.session, &worker), GPUCHAR_OK);
     pid_t first = child_of(getpid());
     add_job add;
     make_job(&add, "add", 0);
@@ -121,7 +121,7 @@ static void test_time_limit(void **state) {
     (void)state;
     fixture f = open_fixture(GPUCHAR_WORKER_FILE);
     gc_worker *worker = NULL;
-    assert_failure(gc_worker_start(f.session, &worker), GPUCHAR_OK);
+    assert_failure(begin_and_wait(f.session, &worker), GPUCHAR_OK);
     add_job add;
     gc_worker_outcome outcome;
     pid_t before = child_of(getpid());
@@ -150,7 +150,7 @@ static void test_no_answer(void **state) {
     } cases[] = {{"hang", "loading a kernel"}, {"deaf", "running a kernel"}};
     fixture f = open_fixture(GPUCHAR_WORKER_FILE);
     gc_worker *worker = NULL;
-    assert_failure(gc_worker_start(f.session, &worker), GPUCHAR_OK);
+    assert_failure(begin_and_wait(f.session, &worker), GPUCHAR_OK);
     for (size_t i = 0; i < GC_COUNT(cases); i++) {
         add_job add;
         gc_worker_outcome outcome;
@@ -184,7 +184,7 @@ static void test_stopped(void **state) {
     gc_worker_outcome outcome;
     add_job add;
     pthread_t other;
-    assert_failure(gc_worker_start(f.session, &worker), GPUCHAR_OK);
+    assert_failure(begin_and_wait(f.session, &worker), GPUCHAR_OK);
     make_job(&add, "stopped", 20);
     assert_int_equal(pthread_create(&other, NULL, continue_child, NULL), 0);
     assert_failure(gc_worker_run(worker, &add.job, &outcome), GPUCHAR_OK);
@@ -215,7 +215,7 @@ static void test_failures(void **state) {
     (void)state;
     fixture f = open_fixture(GPUCHAR_WORKER_FILE);
     gc_worker *worker = NULL;
-    assert_failure(gc_worker_start(f.session, &worker), GPUCHAR_OK);
+    assert_failure(begin_and_wait(f.session, &worker), GPUCHAR_OK);
     add_job add;
     gc_worker_outcome outcome;
     assert_failure(run_kernel(worker, "fault", &outcome), GPUCHAR_OK);
@@ -251,7 +251,7 @@ static void test_death(void **state) {
     fixture f = open_fixture(GPUCHAR_WORKER_FILE);
     gc_worker *worker = NULL;
     gc_worker_outcome outcome;
-    assert_failure(gc_worker_start(f.session, &worker), GPUCHAR_OK);
+    assert_failure(begin_and_wait(f.session, &worker), GPUCHAR_OK);
     assert_failure(run_kernel(worker, "crash", &outcome), GPUCHAR_E_WORKER);
     assert_contains(gpuchar_last_error()->message, "signal 9");
     assert_contains(gpuchar_last_error()->hint, "lack of memory");
@@ -285,7 +285,7 @@ static void test_killed(void **state) {
     gc_worker *worker = NULL;
     gc_worker_outcome outcome;
     pthread_t killer;
-    assert_failure(gc_worker_start(f.session, &worker), GPUCHAR_OK);
+    assert_failure(begin_and_wait(f.session, &worker), GPUCHAR_OK);
     assert_int_equal(pthread_create(&killer, NULL, kill_child, NULL), 0);
     assert_failure(run_kernel(worker, "endless", &outcome), GPUCHAR_E_WORKER);
     pthread_join(killer, NULL);
@@ -310,7 +310,7 @@ static void test_cancel(void **state) {
     gc_worker *worker = NULL;
     gc_worker_outcome outcome;
     pthread_t canceller;
-    assert_failure(gc_worker_start(f.session, &worker), GPUCHAR_OK);
+    assert_failure(begin_and_wait(f.session, &worker), GPUCHAR_OK);
     assert_int_equal(pthread_create(&canceller, NULL, cancel_soon, f.session), 0);
     assert_failure(run_kernel(worker, "endless", &outcome), GPUCHAR_E_CANCELLED);
     uint64_t now = gc_now_ns();
@@ -324,9 +324,9 @@ static void test_cancel(void **state) {
     gc_worker_stop(worker);
     worker = NULL;
     gpuchar_session_cancel(f.session);
-    assert_failure(gc_worker_start(f.session, &worker), GPUCHAR_E_CANCELLED);
+    assert_failure(begin_and_wait(f.session, &worker), GPUCHAR_E_CANCELLED);
     assert_null(worker);
-    assert_failure(gc_worker_start(f.session, &worker), GPUCHAR_OK);
+    assert_failure(begin_and_wait(f.session, &worker), GPUCHAR_OK);
     gc_worker_stop(worker);
     close_fixture(&f);
 }
@@ -394,7 +394,7 @@ static void test_fork(void **state) {
     (void)state;
     fixture f = open_fixture(GPUCHAR_WORKER_FILE);
     gc_worker *worker = NULL;
-    assert_failure(gc_worker_start(f.session, &worker), GPUCHAR_OK);
+    assert_failure(begin_and_wait(f.session, &worker), GPUCHAR_OK);
     assert_adds(worker);
     pid_t first = child_of(getpid());
     size_t held = count_descriptors() - f.descriptors;
@@ -422,7 +422,7 @@ static void be_a_host(void) {
     fixture f = open_fixture(GPUCHAR_WORKER_FILE);
     gc_worker *worker = NULL;
     gc_worker_outcome outcome;
-    if (gc_worker_start(f.session, &worker) != GPUCHAR_OK) _exit(1);
+    if (begin_and_wait(f.session, &worker) != GPUCHAR_OK) _exit(1);
     if (fork() == 0) {
         nap_ms(20000);
         _exit(0);
@@ -475,12 +475,12 @@ static void work_in_namespace(void) {
     fixture f = open_fixture(GPUCHAR_WORKER_FILE);
     gc_worker *worker = NULL;
     gc_worker_outcome outcome;
-    if (gc_worker_start(f.session, &worker) != GPUCHAR_OK) _exit(2);
+    if (begin_and_wait(f.session, &worker) != GPUCHAR_OK) _exit(2);
     nap_ms(1200); /* it looks at its parent twice a second */
     if (run_kernel(worker, "add", &outcome) != GPUCHAR_OK || outcome.end != GC_WORKER_ENDED) _exit(3);
     gc_worker_stop(worker);
     /* The worker was the namespace's first process: there will be no other one, which the hint tells. */
-    if (gc_worker_start(f.session, &worker) != GPUCHAR_E_OUT_OF_MEMORY) _exit(4);
+    if (begin_and_wait(f.session, &worker) != GPUCHAR_E_OUT_OF_MEMORY) _exit(4);
     if (!strstr(gpuchar_last_error()->hint, "CLONE_NEWPID")) _exit(5);
 }
 
@@ -490,7 +490,7 @@ static void be_killed_in_namespace(void) {
     gc_worker *worker = NULL;
     add_job add;
     gc_worker_outcome outcome;
-    if (gc_worker_start(f.session, &worker) != GPUCHAR_OK) _exit(6);
+    if (begin_and_wait(f.session, &worker) != GPUCHAR_OK) _exit(6);
     make_job(&add, "deaf", 60000);
     if (fork() == 0) { /* it keeps the socket open */
         nap_ms(5000);
@@ -543,7 +543,7 @@ static void test_no_processes(void **state) {
         const struct rlimit none = {1, 1};
         /* The limit does not hold for root. */
         if (setrlimit(RLIMIT_NPROC, &none) != 0 || setuid(65534) != 0) _exit(77);
-        const gpuchar_status status = gc_worker_start(f.session, &worker);
+        const gpuchar_status status = begin_and_wait(f.session, &worker);
         if (status == GPUCHAR_OK || status == GPUCHAR_E_NO_WORKER)
             _exit(77); /* a build tree that others may not read */
         _exit(status == GPUCHAR_E_WORKER && gpuchar_last_error()->native_code == EAGAIN &&
@@ -572,7 +572,7 @@ static void test_long_driver_path(void **state) {
     assert_int_equal(system(command), 0);
     fixture f = open_fixture_with(GPUCHAR_WORKER_FILE, path);
     gc_worker *worker = NULL;
-    assert_failure(gc_worker_start(f.session, &worker), GPUCHAR_OK);
+    assert_failure(begin_and_wait(f.session, &worker), GPUCHAR_OK);
     assert_adds(worker);
     gpuchar_runtime_info info = GPUCHAR_RUNTIME_INFO_INIT;
     assert_failure(gpuchar_runtime_get_info(f.runtime, &info), GPUCHAR_OK);
@@ -595,7 +595,7 @@ static void test_relative_path(void **state) {
     fixture f = open_fixture(relative);
     gc_worker *worker = NULL;
     assert_int_equal(chdir("/"), 0);
-    assert_failure(gc_worker_start(f.session, &worker), GPUCHAR_OK);
+    assert_failure(begin_and_wait(f.session, &worker), GPUCHAR_OK);
     assert_adds(worker);
     gc_worker_stop(worker);
     close_fixture(&f);
@@ -617,7 +617,7 @@ static void test_no_descriptors(void **state) {
         gc_worker *worker = NULL;
         few.rlim_cur = (rlim_t)lowest + (rlim_t)left;
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-        gpuchar_status status = gc_worker_start(f.session, &worker);
+        gpuchar_status status = begin_and_wait(f.session, &worker);
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
         if (status) {
             failures++;
@@ -645,7 +645,7 @@ static void test_inherits_nothing(void **state) {
     gc_worker *worker = NULL;
     int leaked = open("/etc/passwd", O_RDONLY), high = fcntl(leaked, F_DUPFD, 500);
     assert_true(leaked >= 0 && high >= 500);
-    assert_failure(gc_worker_start(f.session, &worker), GPUCHAR_OK);
+    assert_failure(begin_and_wait(f.session, &worker), GPUCHAR_OK);
     assert_adds(worker);
     char path[64], target[64];
     snprintf(path, sizeof path, "/proc/%d/fd", (int)child_of(getpid()));
@@ -674,7 +674,7 @@ static void test_closed_streams(void **state) {
     int saved = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 10);
     assert_true(saved >= 0);
     close(STDIN_FILENO);
-    gpuchar_status status = gc_worker_start(f.session, &worker);
+    gpuchar_status status = begin_and_wait(f.session, &worker);
     assert_failure(status, GPUCHAR_OK);
     assert_int_equal(fcntl(STDIN_FILENO, F_GETFD), -1);
     assert_adds(worker);

@@ -14,7 +14,7 @@
 static gpuchar_status start_impostor(const fixture *f, const char *mode, gc_worker **worker) {
     assert_int_equal(setenv("IMPOSTOR", mode, 1), 0);
     assert_int_equal(setenv("IMPOSTOR_SEES", "the environment", 1), 0);
-    return gc_worker_start(f->session, worker);
+    return begin_and_wait(f->session, worker);
 }
 
 static void expect_start(const char *mode, gpuchar_status expected, const char *part) {
@@ -383,7 +383,7 @@ static void test_not_to_be_run(void **state) {
     assert_int_equal(count_descriptors(), before);
     gpuchar_session *none = NULL;
     assert_failure(gc_session_new(NULL, GC_SESSION_RECORDED, &none), GPUCHAR_OK);
-    assert_failure(gc_worker_start(none, &worker), GPUCHAR_E_NOT_APPLICABLE);
+    assert_failure(begin_and_wait(none, &worker), GPUCHAR_E_NOT_APPLICABLE);
     gpuchar_session_close(none);
 }
 
@@ -392,7 +392,7 @@ static void test_absent(void **state) {
     (void)state;
     fixture f = open_fixture("/nonexistent/gpuchar-worker");
     gc_worker *worker = NULL;
-    assert_failure(gc_worker_start(f.session, &worker), GPUCHAR_E_NO_WORKER);
+    assert_failure(begin_and_wait(f.session, &worker), GPUCHAR_E_NO_WORKER);
     assert_null(worker);
     close_fixture(&f);
 }

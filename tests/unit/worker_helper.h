@@ -99,6 +99,17 @@ static inline void close_fixture(fixture *f) {
     gpuchar_runtime_close(f->runtime);
 }
 
+/* Begun and waited for. */
+static inline gpuchar_status begin_and_wait(gpuchar_session *session, gc_worker **worker) {
+    gpuchar_status status = gc_worker_begin(session, worker);
+    if (status == GPUCHAR_OK) status = gc_worker_ready(*worker);
+    if (status != GPUCHAR_OK) {
+        gc_worker_stop(*worker);
+        *worker = NULL;
+    }
+    return status;
+}
+
 /* A job of the driver's kernels: out[i] = in[i] + plus; behind them a mixture of the launch's numbers. */
 enum { ADD_COUNT = 1000, PLUS = 5 };
 typedef struct add_job {
@@ -157,7 +168,7 @@ static inline void run_a_mixture(const fixture *f) {
     for (int i = 0; i < 3; i++) {
         add_job add;
         gc_worker_outcome outcome;
-        assert_failure(gc_worker_start(f->session, &worker), GPUCHAR_OK);
+        assert_failure(gc_worker_begin(f->session, &worker), GPUCHAR_OK);
         assert_adds(worker);
         make_job(&add, "endless", 20);
         assert_failure(gc_worker_run(worker, &add.job, &outcome), GPUCHAR_OK);
@@ -171,20 +182,22 @@ static inline void run_a_mixture(const fixture *f) {
     }
 }
 
-/* From now on the system has no pidfd, as old kernels and some containers. Cannot be undone. */
-static inline bool forbid_pidfd(void) {
+/* From now on the system refuses this call, as old kernels and some containers do. Cannot be undone. */
+static inline bool forbid(unsigned call, int error) {
     struct sock_filter rules[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-                                  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 434, 0, 1),
-                                  BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+                                  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
+                                  BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error),
                                   BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
     struct sock_fprog program = {.len = sizeof rules / sizeof rules[0], .filter = rules};
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
+enum { CALL_PIDFD_OPEN = 434, CALL_PIDFD_SEND_SIGNAL = 424 };
+
 /* Runs the tests twice: with what the system has, and without pidfd. */
 #define RUN_BOTH_WAYS(tests)                                                                                           \
     (cmocka_run_group_tests_name("as the system is", tests, NULL, NULL) ||                                             \
-     (forbid_pidfd() ? cmocka_run_group_tests_name("without pidfd", tests, NULL, NULL)                                 \
-                     : (print_message("no seccomp: the way without pidfd was not taken\n"), 0)))
+     (forbid(CALL_PIDFD_OPEN, ENOSYS) ? cmocka_run_group_tests_name("without pidfd", tests, NULL, NULL)                \
+                                      : (print_message("no seccomp: the way without pidfd was not taken\n"), 0)))
 
 #endif

@@ -88,6 +88,8 @@ static void greet(void) {
     say(&hello, sizeof hello);
     if (is("version") || is("protocol")) {
         _exit(1);
+    } else if (is("greets and leaves")) {
+        _exit(4);
     }
     hear(&other, sizeof other);
 }
