@@ -334,6 +334,7 @@ static gpuchar_status measure(void *state) {
     if (status == GPUCHAR_OK) gc_session_progress(p->session, "producer", 1);
     if (status == GPUCHAR_OK) status = run_peers(p);
     if (status == GPUCHAR_OK) gc_session_progress(p->session, "peer wait", 1);
+    gc_worker_dismiss(p->worker);
     timing.throttle_known = gc_session_throttle_reasons(p->session, &after) && timing.throttle_known;
     timing.throttle_reasons = before | after;
     timing.steady = !p->unlike;

@@ -434,6 +434,12 @@ gpuchar_status gc_worker_fail(const gc_worker_outcome *outcome) {
 
 /* ---- the end */
 
+void gc_worker_dismiss(gc_worker *worker) {
+    if (worker->state == GC_WORKER_OPEN) {
+        gc_process_hang_up(&worker->process);
+    }
+}
+
 void gc_worker_stop(gc_worker *worker) {
     if (!worker) {
         return;

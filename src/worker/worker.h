@@ -75,6 +75,9 @@ gpuchar_status gc_worker_run(gc_worker *worker, const gc_worker_job *job, gc_wor
 /* Sets the failure of an outcome as this thread's, and returns its status. */
 gpuchar_status gc_worker_fail(const gc_worker_outcome *outcome);
 
+/* No job follows: its process ends while the caller does other things, and gc_worker_stop has less to wait for. */
+void gc_worker_dismiss(gc_worker *worker);
+
 /* NULL is allowed. One that is not ready is killed. In a forked child the process is left alone. */
 void gc_worker_stop(gc_worker *worker);
 

@@ -10,7 +10,7 @@ typedef struct bench {
     gpuchar_session *session;
     planted law;
     gpuchar_experiment_job jobs[JOBS_MAX];
-    void *options[JOBS_MAX];
+    void *options[JOBS_MAX], *results[JOBS_MAX];
     size_t count;
     /* What `ended` saw. */
     size_t ends, order[JOBS_MAX];
@@ -31,7 +31,7 @@ static void add(bench *b, const char *name, uint32_t counters) {
     const gpuchar_experiment *experiment = gpuchar_experiment_get(name);
     const gpuchar_schema *schema = gpuchar_schema_get(experiment->options_struct);
     char *options = sized(experiment->options_size_bytes);
-    assert_true(b->count < JOBS_MAX);
+    if (b->count >= JOBS_MAX) abort();
     assert_int_equal(gpuchar_experiment_preset(name, GPUCHAR_PRESET_QUICK, options), GPUCHAR_OK);
     for (uint32_t i = 0; i < schema->field_count; i++) {
         if (strcmp(schema->fields[i].name, "counters") != 0) continue;
@@ -40,7 +40,7 @@ static void add(bench *b, const char *name, uint32_t counters) {
     gpuchar_experiment_job *job = &b->jobs[b->count];
     job->name = name;
     job->options = b->options[b->count] = options;
-    job->result = sized(experiment->result_size_bytes);
+    job->result = b->results[b->count] = sized(experiment->result_size_bytes);
     job->status = 77;
     b->count++;
 }
@@ -64,7 +64,7 @@ static void open_bench(bench *b, const char *device) {
 static void forget_jobs(bench *b) {
     for (size_t i = 0; i < b->count; i++) {
         gpuchar_experiment_result_free(b->jobs[i].name, b->jobs[i].result);
-        free(b->jobs[i].result);
+        free(b->results[i]);
         free(b->options[i]);
     }
     b->count = b->ends = 0;
