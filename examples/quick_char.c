@@ -33,7 +33,7 @@ typedef struct batch {
     const gpuchar_experiment *experiments[EXPERIMENTS_MAX];
     gpuchar_experiment_job jobs[EXPERIMENTS_MAX];
     void *options[EXPERIMENTS_MAX];
-    size_t count;
+    size_t count, ended;
 } batch;
 
 static void *make_struct(size_t size) {
@@ -78,13 +78,14 @@ static void keep_result(run *r, const gpuchar_experiment *experiment, const void
 
 /* A gpuchar_experiment_ended_function. */
 static void take_result(void *user, size_t index) {
-    const batch *b = user;
+    batch *b = user;
     run *r = b->run;
     const gpuchar_experiment *experiment = b->experiments[index];
     const gpuchar_experiment_job *job = &b->jobs[index];
     clear_progress();
-    if (job->status == GPUCHAR_E_NOT_RECORDED && r->recorded) {
-        /* An older recording knows nothing of newer experiments. */
+    b->ended++;
+    if (job->status == GPUCHAR_E_NOT_RECORDED && r->recorded && !r->arguments.only) {
+        /* An older recording knows nothing of newer experiments, for which nobody asked by name. */
         if (!r->arguments.quiet) printf("%s: not in this recording\n\n", experiment->name);
     } else if (job->status < 0) {
         complain(b->architecture ? b->architecture : experiment->name);
@@ -143,8 +144,12 @@ static void run_selected(run *r, const char *architecture) {
     batch b = {.run = r, .architecture = architecture};
     select_all(&b);
     uint64_t begin = now_ns();
-    gpuchar_experiment_run_all(r->session, b.jobs, b.count, take_result, &b);
+    gpuchar_status status = gpuchar_experiment_run_all(r->session, b.jobs, b.count, take_result, &b);
     bench_step("run_all", begin);
+    if (status < 0 && b.ended < b.count) {
+        complain("experiments");
+        r->worst = EXIT_EXPERIMENT;
+    }
     for (size_t i = 0; i < b.count; ++i) {
         const bool again = r->arguments.bench && !r->recorded && b.jobs[i].status >= 0;
         if (again) run_warm(r, b.experiments[i], b.options[i], b.jobs[i].result);

@@ -105,9 +105,9 @@ typedef struct gpuchar_divergence_sweep_result {
     uint64_t dispatch_decisions;  /* machine code: two-way decisions that tell the paths apart; 31 for 32 paths */
     uint64_t compile_ns;          /* 0 when the kernels came from the cache */
     uint64_t prove_ns;
-    uint64_t launches_ns;         /* device time of all timing launches and their warm-up, by events */
-    uint64_t counters_ns;         /* host time of reading the counters, set-up included */
-    uint64_t call_ns;             /* host time of the whole call */
+    uint64_t launches_ns; /* device time of all timing launches and their warm-up, by events */
+    uint64_t counters_ns; /* host time of reading the counters, set-up included; see gpuchar_experiment_run_all */
+    uint64_t call_ns;     /* host time of the whole call; see gpuchar_experiment_run_all */
     uint64_t device_memory_bytes; /* the call's own allocations */
     gpuchar_evidence evidence;
 } gpuchar_divergence_sweep_result;

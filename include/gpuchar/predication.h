@@ -39,7 +39,7 @@ typedef struct gpuchar_predication_form {
     uint64_t loop_instructions; /* machine code: instructions of one iteration of one loop */
     uint64_t loop_stall_cycles; /* machine code: sum of the assembler's stall counts of one iteration of one loop */
     uint64_t code_bytes;        /* machine code: size of the timed region */
-    uint64_t decisions;         /* machine code: divergent branches in the timed region; 0 in the predicated form */
+    uint64_t decisions;         /* machine code: two-way decisions in the timed region; 0 in the predicated form */
     uint64_t expected_count;    /* machine code: warp instructions that one warp executes in the loops */
     uint64_t executed_count;    /* the same by the counters of two numbers of iterations, subtracted */
     double efficiency;          /* active threads per instruction in the loops, by the same counters */
@@ -134,9 +134,9 @@ typedef struct gpuchar_predication_compare_result {
     size_t sample_count;
     uint64_t compile_ns; /* 0 when the kernels came from the cache */
     uint64_t prove_ns;
-    uint64_t launches_ns;         /* device time of all timing launches and their warm-up, by events */
-    uint64_t counters_ns;         /* host time of reading the counters, set-up included */
-    uint64_t call_ns;             /* host time of the whole call */
+    uint64_t launches_ns; /* device time of all timing launches and their warm-up, by events */
+    uint64_t counters_ns; /* host time of reading the counters, set-up included; see gpuchar_experiment_run_all */
+    uint64_t call_ns;     /* host time of the whole call; see gpuchar_experiment_run_all */
     uint64_t device_memory_bytes; /* the call's own allocations */
     gpuchar_evidence evidence;    /* counts are those of one warp through the branch with the longer body */
 } gpuchar_predication_compare_result;
@@ -175,7 +175,8 @@ GPUCHAR_API void gpuchar_predication_compare_result_free(gpuchar_predication_com
  * slope below the floor or above the ceiling: the cost of an iteration beside its links differed between the bodies, or
  * the launches scatter by more than that (GPUCHAR_FLAG_UNSTABLE). That slope is unknown.
  * GPUCHAR_CAVEAT: not proved, unstable, off the law, throttled or compile-only (evidence.flags, evidence.proof_status).
- * Proved means also that the loops of the two bodies differ in nothing but their links.
+ * Proved means also that the loops of the two bodies hold as many instructions beside their links, and that each link of
+ * the longer one adds as many cycles by the stall counts.
  * Errors: E_INVALID_ARGUMENT, E_STRUCT_SIZE, E_LIMIT, E_BUSY, E_CANCELLED, E_NOT_PROVED (required), counters required:
  * those of gpuchar_counters_read; those of gpuchar_compile; E_CUDA, E_OUT_OF_DEVICE_MEMORY, E_CONTEXT_LOST,
  * E_MEASUREMENT, E_NOT_RECORDED, E_NOT_APPLICABLE (counters or steady samples required of a compile-only session).

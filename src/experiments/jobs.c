@@ -23,8 +23,7 @@ void gc_job_end(gc_jobs *jobs, gc_job *job, gpuchar_status status) {
     if (jobs->several) gc_error_restore(NULL);
 }
 
-/* A cancel is one of the whole call, and consumed by the job that saw it. */
-static void end_all(gc_jobs *jobs) {
+void gc_jobs_cancel(gc_jobs *jobs) {
     for (size_t i = 0; i < jobs->count; ++i) {
         if (!jobs->all[i].over) gc_job_end(jobs, &jobs->all[i], gc_session_fail_cancelled(jobs->session));
     }
@@ -34,7 +33,7 @@ static void step(gc_jobs *jobs, gc_job *job, gc_step which) {
     if (job->over) return;
     gpuchar_status status = gc_call_step(job->call, which);
     if (status < 0 || which == GC_STEP_SETTLE) gc_job_end(jobs, job, status);
-    if (status == GPUCHAR_E_CANCELLED) end_all(jobs);
+    if (status == GPUCHAR_E_CANCELLED) gc_jobs_cancel(jobs);
 }
 
 static void begin(gc_jobs *jobs, gc_job *job) {
@@ -82,7 +81,7 @@ static void hand_out(const gc_jobs *jobs, const together *all) {
 }
 
 /* Where one kernel does not compile, each job compiles its own again: the failure is then of the one that needs it. */
-static void compile_together(gc_jobs *jobs) {
+static gpuchar_status compile_together(gc_jobs *jobs) {
     together all;
     gc_error_box *before = gc_error_take();
     gpuchar_status status = gather(jobs, &all);
@@ -91,7 +90,7 @@ static void compile_together(gc_jobs *jobs) {
     free(all.templates);
     free(all.images);
     gc_error_restore(before);
-    if (status == GPUCHAR_E_CANCELLED) end_all(jobs);
+    return status;
 }
 
 /* ---- CUPTI, beside compiling ---- */
@@ -101,10 +100,12 @@ typedef struct warming {
     gpuchar_session *session;
     pthread_t thread;
     bool began;
+    atomic_bool enough;
 } warming;
 
 static void *warm(void *user) {
-    gc_counters_warm(((const warming *)user)->session);
+    const warming *w = user;
+    gc_counters_warm(w->session, &w->enough);
     return NULL;
 }
 
@@ -114,21 +115,23 @@ static bool counts(const gc_job *job) {
 
 static void begin_warming(const gc_jobs *jobs, warming *w) {
     bool any = false;
-    *w = (warming){.session = jobs->session};
+    w->session = jobs->session;
     for (size_t i = 0; i < jobs->count; ++i) any = any || counts(&jobs->all[i]);
     if (any && jobs->session->kind == GC_SESSION_LIVE) w->began = gc_threads_start(&w->thread, 1, warm, w) == 1;
 }
 
 static void compile_and_warm(gc_jobs *jobs) {
     const uint64_t begin_ns = gc_now_ns();
-    warming counters;
+    warming counters = {0};
     begin_warming(jobs, &counters);
-    compile_together(jobs);
+    gpuchar_status status = compile_together(jobs);
     const uint64_t compiled_ns = gc_now_ns();
+    atomic_store(&counters.enough, true);
     if (counters.began) pthread_join(counters.thread, NULL);
     gc_log_write(gc_runtime_log(jobs->session->runtime), GPUCHAR_LOG_DEBUG,
                  "compiling together took %.1f ms, and CUPTI %.1f ms more", (double)(compiled_ns - begin_ns) * 1e-6,
                  (double)(gc_now_ns() - compiled_ns) * 1e-6);
+    if (status == GPUCHAR_E_CANCELLED) gc_jobs_cancel(jobs);
 }
 
 static size_t most_ranges(const gc_jobs *jobs) {

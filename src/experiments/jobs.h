@@ -52,4 +52,7 @@ void gc_jobs_run(gc_jobs *jobs);
 /* Ends a job: `status` and, when it failed, the thread's failure become its own. */
 void gc_job_end(gc_jobs *jobs, gc_job *job, gpuchar_status status);
 
+/* Ends all jobs that are not over: a cancel is one of the whole call, and consumed by whoever saw it. */
+void gc_jobs_cancel(gc_jobs *jobs);
+
 #endif

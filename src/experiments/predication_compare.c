@@ -92,8 +92,8 @@ static gc_divergence_claim claim_of(const comparison *c, size_t image, const com
 }
 
 /*
- * What two bodies do not have in common is not taken out by their difference. So they may differ in their links only: in
- * each loop, and with both arms' links in the whole region.
+ * What two bodies do not have in common is not taken out by their difference. So there are as many instructions beside the
+ * links in each loop, and in the whole region with both arms; and the stall counts differ by as many cycles for each link.
  */
 static gpuchar_status prove_pair(comparison *c, size_t kernels) {
     const gc_divergence_proof *few = &c->proofs[kernels * GC_BODIES];
@@ -101,13 +101,17 @@ static gpuchar_status prove_pair(comparison *c, size_t kernels) {
     if (few->status != GPUCHAR_OK || many->status != GPUCHAR_OK) return GPUCHAR_OK;
     const uint64_t loop = many->loop_instructions[0] - few->loop_instructions[0];
     const uint64_t region = (many->region_bytes - few->region_bytes) / 16;
-    if (loop == many->loop_intended[0] - few->loop_intended[0] && region == many->intended_total - few->intended_total)
+    const uint32_t stalled = many->loop_stall[0] - few->loop_stall[0];
+    if (loop == many->loop_intended[0] - few->loop_intended[0] &&
+        region == many->intended_total - few->intended_total && stalled % GC_PREDICATION_MORE == 0)
         return GPUCHAR_OK;
     many->status = GPUCHAR_E_NOT_PROVED;
-    snprintf(many->reason, sizeof many->reason,
-             "the longer body holds %llu more instructions a loop, %llu in all, of which links are %u and %llu",
-             (unsigned long long)loop, (unsigned long long)region, many->loop_intended[0] - few->loop_intended[0],
-             (unsigned long long)(many->intended_total - few->intended_total));
+    snprintf(
+        many->reason, sizeof many->reason,
+        "the longer body holds %llu more instructions and %u more cycles a loop, %llu in all, of which links are %u "
+        "and %llu",
+        (unsigned long long)loop, stalled, (unsigned long long)region, many->loop_intended[0] - few->loop_intended[0],
+        (unsigned long long)(many->intended_total - few->intended_total));
     return gc_evidence_take_proof(&c->call, KERNEL, many->status, many->reason);
 }
 

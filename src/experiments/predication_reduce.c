@@ -88,12 +88,18 @@ static void derive_slope(gpuchar_predication_compare_result *result, gpuchar_pre
     cost->known |= GPUCHAR_PREDICATION_COST_SLOPE;
 }
 
-/* All warps of the block execute the same. */
+/* All warps of the block execute the same. More than the schedulers can issue was not executed in these cycles. */
 static void derive_issue(gpuchar_predication_compare_result *result, uint32_t warps, gpuchar_predication_cost *cost,
                          size_t form) {
     const gpuchar_predication_form *code = &result->long_forms[form];
     if (!is_decoded(code) || !(cost->long_cycles.median > 0)) return;
-    cost->instructions_per_cycle = (double)code->expected_count * warps / cost->long_cycles.median;
+    const double rate = (double)code->expected_count * warps / cost->long_cycles.median;
+    const uint32_t schedulers = schedulers_of(result->evidence.arch);
+    if (schedulers && rate > (1 + GC_PREDICATION_BOUND) * schedulers) {
+        result->evidence.flags |= GPUCHAR_FLAG_OFF_LAW;
+        return;
+    }
+    cost->instructions_per_cycle = rate;
     cost->known |= GPUCHAR_PREDICATION_COST_ISSUE;
 }
 

@@ -34,7 +34,7 @@ static const gpuchar_field form_fields[] = {
     FF(loop_instructions, U64, "instructions", DECODED, "of one iteration of one loop"),
     FF(loop_stall_cycles, U64, "cycles", DECODED, "sum of the assembler's stall counts of one iteration"),
     FF(code_bytes, U64, "bytes", DECODED, "size of the timed region"),
-    FF(decisions, U64, "1", DECODED, "divergent branches in the timed region"),
+    FF(decisions, U64, "1", DECODED, "two-way decisions in the timed region"),
     FF(expected_count, U64, "instructions", DECODED, "warp instructions that one warp executes in the loops"),
     FF(executed_count, U64, "instructions", COUNTERS, "the same by the counters"),
     FF(efficiency, F64, "threads/instruction", COUNTERS, "active threads per instruction in the loops"),
@@ -246,7 +246,7 @@ static void text_points(const gpuchar_predication_compare_result *result, gc_tex
 
 static void text_form(const gpuchar_predication_form *found, const char *name, gc_text *text) {
     if (!(found->known & GPUCHAR_PREDICATION_FORM_DECODED)) return;
-    gc_text_add(text, "%-11s %llu divergent branches, %llu instructions a warp in loops of %llu", name,
+    gc_text_add(text, "%-11s %llu two-way decisions, %llu instructions a warp in loops of %llu", name,
                 (unsigned long long)found->decisions, (unsigned long long)found->expected_count,
                 (unsigned long long)found->loop_instructions);
     if (found->known & GPUCHAR_PREDICATION_FORM_COUNTERS) {

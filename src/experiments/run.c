@@ -71,27 +71,27 @@ static void ended(void *user, size_t index) {
 static void answer_all(gc_jobs *jobs) {
     for (size_t i = 0; i < jobs->count; ++i) {
         gc_job *job = &jobs->all[i];
+        if (gc_session_cancel_pending(jobs->session)) gc_jobs_cancel(jobs);
         if (!job->over) gc_job_end(jobs, job, answer(jobs->session, job));
     }
 }
 
-/* A session that cannot be entered fails all jobs alike, and the thread's failure stays what it is. */
+/* A session that cannot be entered: its failure is that of each job. */
 static void refuse_all(gc_jobs *jobs, gpuchar_status status) {
     for (size_t i = 0; i < jobs->count; ++i) {
         gc_job *job = &jobs->all[i];
-        if (job->over) continue;
-        job->status = status;
-        job->over = true;
-        ended(jobs->user, i);
+        gc_error_box *kept = gc_error_save();
+        if (!job->over) gc_job_end(jobs, job, status);
+        gc_error_put(kept, status);
     }
 }
 
-static gpuchar_status run_inside(gc_jobs *jobs) {
+static void run_inside(gc_jobs *jobs) {
     gc_scope scope;
     gpuchar_status status = gc_session_enter(jobs->session, &scope);
     if (status != GPUCHAR_OK) {
         refuse_all(jobs, status);
-        return status;
+        return;
     }
     if (jobs->session->kind == GC_SESSION_RECORDED) {
         answer_all(jobs);
@@ -99,7 +99,6 @@ static gpuchar_status run_inside(gc_jobs *jobs) {
         gc_jobs_run(jobs);
     }
     gc_session_leave(&scope);
-    return GPUCHAR_OK;
 }
 
 /* True when one of the jobs is still to run. */
@@ -114,8 +113,8 @@ static bool read_all(request *r) {
     return any;
 }
 
-static gpuchar_status run(request *r) {
-    return read_all(r) ? run_inside(&r->known) : GPUCHAR_OK;
+static void run(request *r) {
+    if (read_all(r)) run_inside(&r->known);
 }
 
 gpuchar_status gc_experiment_run(const gc_experiment *experiment, gpuchar_session *session, const void *options,
@@ -131,14 +130,13 @@ gpuchar_status gc_experiment_run(const gc_experiment *experiment, gpuchar_sessio
 /* ---- several ---- */
 
 /* The first failure, with its detail; without one the least good of what succeeded. */
-static gpuchar_status conclude(gc_jobs *jobs, gpuchar_status entered, gc_error_box *before) {
-    gpuchar_status worst = entered;
-    if (entered != GPUCHAR_OK) gc_error_put(before, GPUCHAR_OK); /* gives the older detail up */
+static gpuchar_status conclude(gc_jobs *jobs, gc_error_box *before) {
+    gpuchar_status worst = GPUCHAR_OK;
     for (size_t i = 0; i < jobs->count; ++i) {
         gc_job *job = &jobs->all[i];
         if (job->status < 0 && worst >= 0) {
             worst = gc_error_put(job->error, job->status);
-            gc_error_put(before, GPUCHAR_OK);
+            gc_error_put(before, GPUCHAR_OK); /* gives the older detail up */
         } else {
             gc_error_put(job->error, GPUCHAR_OK);
             if (worst == GPUCHAR_OK) worst = job->status;
@@ -170,7 +168,8 @@ gpuchar_status gpuchar_experiment_run_all(gpuchar_session *session, gpuchar_expe
     if (!known) return gc_fail_memory((count + 1) * sizeof *known);
     r.known = (gc_jobs){.session = session, .all = known, .count = count, .several = true, .ended = ended, .user = &r};
     gc_error_box *before = gc_error_take();
-    status = conclude(&r.known, run(&r), before);
+    run(&r);
+    status = conclude(&r.known, before);
     free(known);
     return status;
 }

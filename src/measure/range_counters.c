@@ -514,10 +514,14 @@ void gc_counters_let_go(gpuchar_session *session) {
     session->profiler = NULL;
 }
 
+static bool is_enough(void *enough) {
+    return atomic_load((const atomic_bool *)enough);
+}
+
 /* Not gc_session_wait: a cancel is for the thread of the call to see. Who reads at this moment warms it as well. */
-static bool lock_to_warm(gc_reader *reader) {
+static bool lock_to_warm(gc_reader *reader, const atomic_bool *enough) {
     gc_process_lock *lock = gc_process_lock_get(&profiler_id);
-    if (!lock || gc_process_lock_enter(lock, gc_session_cancel_pending, reader->session) != GPUCHAR_OK) {
+    if (!lock || gc_process_lock_enter(lock, is_enough, (void *)(uintptr_t)enough) != GPUCHAR_OK) {
         gc_process_lock_release(lock);
         return false;
     }
@@ -536,7 +540,7 @@ static gpuchar_status warm(gc_reader *reader) {
     return status == GPUCHAR_OK ? stop(reader, &all) : status;
 }
 
-void gc_counters_warm(gpuchar_session *session) {
+void gc_counters_warm(gpuchar_session *session, const atomic_bool *enough) {
     static const char *const metric = "smsp__inst_executed.sum";
     const gc_range_request request = {.metrics = &metric, .metric_count = 1, .range_count = 1};
     gc_profiler own = {0};
@@ -544,7 +548,7 @@ void gc_counters_warm(gpuchar_session *session) {
     gc_scope scope;
     if (gc_runtime_cupti(session->runtime, &reader.cupti) != GPUCHAR_OK) return;
     if (gc_context_enter(session, &scope) != GPUCHAR_OK) return;
-    if (lock_to_warm(&reader)) {
+    if (lock_to_warm(&reader, enough)) {
         warm(&reader);
         reader_close(&reader);
         profiler_close(&reader);

@@ -4,6 +4,7 @@
 
 #include <gpuchar/counters.h>
 #include <session/session_internal.h>
+#include <stdatomic.h>
 
 /* Launches one range; a status. */
 typedef gpuchar_status (*gc_range_function)(void *user, size_t range);
@@ -30,9 +31,10 @@ void gc_counters_let_go(gpuchar_session *session);
 
 /*
  * Makes CUPTI load what the first read of a process waits for, about as long as compiling a kernel. Inside a call on a live
- * session, on a thread of its own beside that; nothing is told of a failure, which the first read meets again.
+ * session, on a thread of its own beside that; nothing is told of a failure, which the first read meets again. It does not
+ * wait for another session's read once there is `enough`.
  */
-void gc_counters_warm(gpuchar_session *session);
+void gc_counters_warm(gpuchar_session *session, const atomic_bool *enough);
 
 /* Passes that a chip needs for these metrics, by CUPTI's Host API alone: no GPU, no driver. */
 gpuchar_status gc_counters_passes(const gc_cupti *cupti, const char *chip, const char *const *metrics, size_t count,

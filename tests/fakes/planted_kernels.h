@@ -240,7 +240,9 @@ static inline planted_work planted_predication(const planted *p, const fake_laun
     const double body = planted_body(launch), links = predicated ? 2 * body : body;
     const double link = fmax(p->link, (predicated ? 2 : 1) * ceil(warps / 4));
     const double looped = turns * (links + (double)p->control);
-    return (planted_work){.cycles = turns / warps * arms * body * link,
+    /* Where warps contend, the loops' own instructions want issue slots as well. */
+    const double control = warps > 4 ? (double)p->control * ceil(warps / 4) : 0;
+    return (planted_work){.cycles = turns / warps * arms * (body * link + control),
                           .turns = turns,
                           .warp_instructions = looped * arms,
                           .thread_instructions = looped * 32};

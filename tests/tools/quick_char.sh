@@ -55,6 +55,10 @@ if "$program" --device sm_90 --json compiled.json >out 2>err; then
   # ---- recorded: the document of before answers
   expect 0 --profile compiled.json --json again.json; says out "Recorded, not measured now, from compiled.json"
   says again.json '"source": "recorded"'; valid again.json
+  # An experiment that was asked for by name and is not there was not done.
+  expect 0 --device sm_90 "${one[@]}" --json single.json
+  expect 0 --profile single.json; says out "divergence_shapes: not in this recording"
+  expect 1 --profile single.json --only divergence_shapes; says err "divergence_shapes: "
   # What a recorded call had cost is not the cost of this run.
   expect 0 --profile compiled.json --bench; says out "run_all.wall_ns: "; says_not out "prove_ns: "
 

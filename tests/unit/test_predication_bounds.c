@@ -123,6 +123,33 @@ static void test_total_below_floor(void **state) {
 }
 
 /* No machine code, no floor, no judgement. */
+/* Four schedulers issue four instructions a cycle: a form that seems to have issued more has no rate, whatever its slope. */
+static void test_rate(void **state) {
+    (void)state;
+    static const struct {
+        double turn; /* of issue slots that the loop's three own instructions want */
+        bool known;
+    } cases[] = {{12, true}, {5, false}, {0, false}};
+    for (size_t i = 0; i < GC_COUNT(cases); ++i) {
+        const uint32_t warps = 16;
+        plan from = plan_of(law_of_hopper, &warps, 1);
+        for (size_t form = 0; form < GPUCHAR_FORMS; ++form)
+            from.turn[form] = cases[i].turn * (form == GPUCHAR_FORM_BRANCH ? 2 : 1);
+        planted *p = plant(&from);
+        for (size_t k = 0; k < GC_PREDICATION_BLOCKS; ++k) {
+            gpuchar_predication_form *form = gc_predication_form_of(&p->result, k / GC_BODIES, k % GC_BODIES);
+            form->loop_instructions += 3;
+            form->expected_count = gc_predication_expected(form, TURNS);
+        }
+        derive(p);
+        const gpuchar_predication_cost *cost = &p->points[0].costs[GPUCHAR_FORM_CONVERGENT];
+        assert_int_equal(cost->known, cases[i].known ? KNOWN : KNOWN & ~(uint32_t)GPUCHAR_PREDICATION_COST_ISSUE);
+        assert_true(cases[i].known ? cost->instructions_per_cycle <= 4 : cost->instructions_per_cycle == 0);
+        assert_int_equal(p->result.evidence.flags, cases[i].known ? 0 : GPUCHAR_FLAG_OFF_LAW);
+        free(p);
+    }
+}
+
 static void test_no_floor(void **state) {
     (void)state;
     const size_t form = GPUCHAR_FORM_PREDICATED;
@@ -164,8 +191,10 @@ static void test_floor(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_contention),        cmocka_unit_test(test_undecided), cmocka_unit_test(test_tolerance),
-        cmocka_unit_test(test_total_below_floor), cmocka_unit_test(test_no_floor),  cmocka_unit_test(test_floor),
+        cmocka_unit_test(test_contention), cmocka_unit_test(test_undecided),
+        cmocka_unit_test(test_tolerance),  cmocka_unit_test(test_total_below_floor),
+        cmocka_unit_test(test_no_floor),   cmocka_unit_test(test_rate),
+        cmocka_unit_test(test_floor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

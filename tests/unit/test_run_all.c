@@ -2,6 +2,11 @@
 #include <core/util.h>
 #include <fakes/planted.h>
 #include <measure/range_counters.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
 
 enum { JOBS_MAX = 64 };
 
@@ -290,6 +295,137 @@ static void test_cancel(void **state) {
     }
 }
 
+/* A session that cannot be entered: each job has the same failure, whatever its callback does to the thread's error. */
+static void test_refused(void **state) {
+    (void)state;
+    bench b;
+    for (int wrong = 0; wrong < 2; wrong++) {
+        open_bench(&b, "0");
+        add_all(&b, GPUCHAR_COUNTERS_AUTO);
+        b.spoils = true;
+        if (wrong) b.jobs[0].name = "no such thing";
+        gpuchar_session_cancel(b.session);
+        assert_failure(run(&b), wrong ? GPUCHAR_E_INVALID_ARGUMENT : GPUCHAR_E_CANCELLED);
+        assert_contains(gpuchar_last_error()->message, wrong ? "no such thing" : "cancelled");
+        for (size_t i = 0; i < b.count; i++) {
+            const gpuchar_status status = wrong && i == 0 ? GPUCHAR_E_INVALID_ARGUMENT : GPUCHAR_E_CANCELLED;
+            assert_int_equal(b.jobs[i].status, status);
+            assert_int_equal(b.said[i], status);
+        }
+        close_bench(&b);
+    }
+}
+
+/* A recording answers at once, and a cancel between two answers is one of the whole call all the same. */
+static void test_recorded(void **state) {
+    (void)state;
+    bench b;
+    gpuchar_profile *profile = NULL;
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/gpuchar-run-all-%d.json", (int)getpid());
+    open_bench(&b, "0");
+    add_all(&b, GPUCHAR_COUNTERS_AUTO);
+    assert_failure(gpuchar_profile_create(b.session, &profile), GPUCHAR_OK);
+    assert_true(run(&b) >= 0);
+    for (size_t i = 0; i < b.count; i++) {
+        assert_failure(gpuchar_profile_add(profile, b.jobs[i].name, b.jobs[i].result), GPUCHAR_OK);
+    }
+    assert_failure(gpuchar_profile_save(profile, path), GPUCHAR_OK);
+    gpuchar_profile_free(profile);
+    forget_jobs(&b);
+    gpuchar_session_close(b.session);
+    assert_failure(gpuchar_session_open_recorded(b.runtime, path, &b.session), GPUCHAR_OK);
+    add_all(&b, GPUCHAR_COUNTERS_AUTO);
+    for (size_t i = 0; i < b.count; i++) memset((char *)b.options[i] + sizeof(size_t), 0, 8); /* as recorded */
+    unlink(path);
+    for (int cancels = 0; cancels < 2; cancels++) {
+        b.cancels = cancels != 0;
+        gpuchar_status status = run(&b);
+        assert_int_equal(status < 0, cancels);
+        for (size_t i = 0; i < b.count; i++) {
+            const bool answered = !cancels || i == 0;
+            if (answered) assert_true(b.jobs[i].status >= 0);
+            if (!answered) assert_int_equal(b.jobs[i].status, GPUCHAR_E_CANCELLED);
+        }
+        const size_t count = b.count;
+        for (size_t i = 0; i < count; i++) gpuchar_experiment_result_free(b.jobs[i].name, b.jobs[i].result);
+    }
+    b.cancels = false;
+    assert_true(run(&b) >= 0); /* the cancel is used up */
+    close_bench(&b);
+}
+
+/* ---- beside another session that reads counters */
+
+typedef struct reader {
+    gpuchar_session *session;
+    atomic_bool reads, enough; /* it is in a launch; and may end it */
+    gpuchar_status status;
+} reader;
+
+static void nap(void) {
+    const struct timespec time = {0, 1000000};
+    nanosleep(&time, NULL);
+}
+
+static int hold_launch(void *user, size_t range, void *stream) {
+    reader *r = user;
+    atomic_store(&r->reads, true);
+    for (int i = 0; i < 20000 && !atomic_load(&r->enough); i++) nap();
+    return range == 0 && stream && atomic_load(&r->enough) ? 0 : 1;
+}
+
+static void *read_counters(void *user) {
+    static const char *const metrics[] = {"fake.sum"};
+    reader *r = user;
+    gpuchar_counters_options options = GPUCHAR_COUNTERS_OPTIONS_INIT;
+    gpuchar_counters_result result = GPUCHAR_COUNTERS_RESULT_INIT;
+    options.metrics = metrics;
+    options.metric_count = options.range_count = 1;
+    options.launch = hold_launch;
+    options.launch_user = r;
+    r->status = gpuchar_counters_read(r->session, &options, &result);
+    gpuchar_counters_result_free(&result);
+    return NULL;
+}
+
+static void note_launch(void *user) {
+    atomic_store((atomic_bool *)user, true);
+}
+
+static void *run_beside(void *user) {
+    bench *b = user;
+    run(b);
+    return NULL;
+}
+
+/* Making CUPTI ready does not wait for the other's read; reading does, until a cancel. */
+static void test_other_reader(void **state) {
+    (void)state;
+    bench b;
+    reader other = {0};
+    atomic_bool launched = false;
+    pthread_t reads, runs;
+    open_bench(&b, "0");
+    b.law.at_launch = note_launch;
+    b.law.user = &launched;
+    add_all(&b, GPUCHAR_COUNTERS_REQUIRED);
+    assert_failure(gpuchar_session_open(b.runtime, "1", NULL, &other.session), GPUCHAR_OK);
+    assert_int_equal(pthread_create(&reads, NULL, read_counters, &other), 0);
+    for (int i = 0; i < 10000 && !atomic_load(&other.reads); i++) nap();
+    assert_int_equal(pthread_create(&runs, NULL, run_beside, &b), 0);
+    for (int i = 0; i < 10000 && !atomic_load(&launched); i++) nap();
+    assert_true(atomic_load(&launched));
+    gpuchar_session_cancel(b.session);
+    pthread_join(runs, NULL); /* although the other one has not ended */
+    for (size_t i = 0; i < b.count; i++) assert_int_equal(b.jobs[i].status, GPUCHAR_E_CANCELLED);
+    atomic_store(&other.enough, true);
+    pthread_join(reads, NULL);
+    assert_int_equal(other.status, GPUCHAR_OK);
+    gpuchar_session_close(other.session);
+    close_bench(&b);
+}
+
 /* A profiler that failed is not used by the next job. */
 static void test_counters_fail(void **state) {
     (void)state;
@@ -382,9 +518,12 @@ static void test_held_room(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_numbers),  cmocka_unit_test(test_shared_work),    cmocka_unit_test(test_no_counters),
-        cmocka_unit_test(test_one_fails),     cmocka_unit_test(test_compiler_fails), cmocka_unit_test(test_cancel),
-        cmocka_unit_test(test_counters_fail), cmocka_unit_test(test_bad_input),      cmocka_unit_test(test_held_room),
+        cmocka_unit_test(test_same_numbers),   cmocka_unit_test(test_shared_work),
+        cmocka_unit_test(test_no_counters),    cmocka_unit_test(test_one_fails),
+        cmocka_unit_test(test_compiler_fails), cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_counters_fail),  cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_held_room),      cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_recorded),       cmocka_unit_test(test_other_reader),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
