@@ -26,7 +26,7 @@ typedef struct bench {
 } bench;
 
 static void *sized(size_t size) {
-    size_t *made = calloc(1, size);
+    size_t *made = test_calloc(1, size);
     assert_non_null(made);
     *made = size;
     return made;
@@ -69,8 +69,8 @@ static void open_bench(bench *b, const char *device) {
 static void forget_jobs(bench *b) {
     for (size_t i = 0; i < b->count; i++) {
         gpuchar_experiment_result_free(b->jobs[i].name, b->jobs[i].result);
-        free(b->results[i]);
-        free(b->options[i]);
+        test_free(b->results[i]);
+        test_free(b->options[i]);
     }
     b->count = b->ends = 0;
 }
