@@ -19,6 +19,7 @@ typedef struct gc_profiler {
     char chip[32];
     CUpti_RangeProfiler_Object *object;
     size_t room, held_room; /* ranges that it takes; that it shall take when it is held */
+    size_t passes;          /* that it makes */
     gc_lent *lent;
 } gc_profiler;
 
@@ -103,31 +104,45 @@ static gpuchar_status host_open(gc_reader *reader) {
     return GPUCHAR_OK;
 }
 
-/* Adds the metrics one by one, so that an unknown one can be named. */
+static CUptiResult add_metrics(const gc_reader *reader, const char *const *names, size_t count) {
+    CUpti_Profiler_Host_ConfigAddMetrics_Params add = {.structSize =
+                                                           CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE};
+    add.pHostObject = reader->host;
+    add.ppMetricNames = (const char **)(uintptr_t)names; /* read only, by its documentation */
+    add.numMetrics = count;
+    return reader->cupti->ProfilerHostConfigAddMetrics(&add);
+}
+
+static bool is_unknown(CUptiResult result) {
+    return result == CUPTI_ERROR_INVALID_METRIC_NAME || result == CUPTI_ERROR_INVALID_PARAMETER;
+}
+
+static gpuchar_status fail_metric(const gc_reader *reader, CUptiResult result, const char *name) {
+    gc_native native = {GPUCHAR_DOMAIN_CUPTI, result, "CUPTI_ERROR_INVALID_METRIC_NAME",
+                        "cuptiProfilerHostConfigAddMetrics"};
+    if (result == CUPTI_ERROR_INVALID_PARAMETER) native.name = "CUPTI_ERROR_INVALID_PARAMETER";
+    gc_fail_native(GPUCHAR_E_METRIC_UNKNOWN, native, "the chip %s has no metric \"%s\"", reader->profiler->chip, name);
+    gc_hint("names look like \"smsp__inst_executed.sum\": base metric, dot, rollup; ncu --query-metrics lists them");
+    return GPUCHAR_E_METRIC_UNKNOWN;
+}
+
+static void host_close(gc_reader *reader);
+
+/*
+ * All at once: CUPTI makes passes of their own for what is added later. Which one it does not know is then asked one by one,
+ * of another host object: this one refuses what it has already.
+ */
 static gpuchar_status host_add_metrics(gc_reader *reader) {
     const gc_range_request *request = reader->request;
-    for (size_t i = 0; i < request->metric_count; ++i) {
-        const char *name = request->metrics[i];
-        CUpti_Profiler_Host_ConfigAddMetrics_Params add = {.structSize =
-                                                               CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE};
-        add.pHostObject = reader->host;
-        add.ppMetricNames = &name;
-        add.numMetrics = 1;
-        CUptiResult result = reader->cupti->ProfilerHostConfigAddMetrics(&add);
-        if (result == CUPTI_ERROR_INVALID_METRIC_NAME || result == CUPTI_ERROR_INVALID_PARAMETER) {
-            gc_native native = {GPUCHAR_DOMAIN_CUPTI, result, "CUPTI_ERROR_INVALID_METRIC_NAME",
-                                "cuptiProfilerHostConfigAddMetrics"};
-            if (result == CUPTI_ERROR_INVALID_PARAMETER) native.name = "CUPTI_ERROR_INVALID_PARAMETER";
-            gc_fail_native(GPUCHAR_E_METRIC_UNKNOWN, native, "the chip %s has no metric \"%s\"", reader->profiler->chip,
-                           name);
-            gc_hint("names look like \"smsp__inst_executed.sum\": base metric, dot, rollup; ncu --query-metrics lists "
-                    "them");
-            return GPUCHAR_E_METRIC_UNKNOWN;
-        }
-        gpuchar_status status = gc_cupti_check(reader->cupti, result, "cuptiProfilerHostConfigAddMetrics");
-        if (status != GPUCHAR_OK) return status;
+    const CUptiResult result = add_metrics(reader, request->metrics, request->metric_count);
+    if (!is_unknown(result)) return gc_cupti_check(reader->cupti, result, "cuptiProfilerHostConfigAddMetrics");
+    host_close(reader);
+    gpuchar_status status = host_open(reader);
+    for (size_t i = 0; i < request->metric_count && status == GPUCHAR_OK; ++i) {
+        const CUptiResult one = add_metrics(reader, &request->metrics[i], 1);
+        if (is_unknown(one)) return fail_metric(reader, one, request->metrics[i]);
     }
-    return GPUCHAR_OK;
+    return status == GPUCHAR_OK ? fail_metric(reader, result, request->metrics[0]) : status;
 }
 
 static gpuchar_status host_config(gc_reader *reader) {
@@ -215,19 +230,21 @@ static gpuchar_status device_availability(gc_reader *reader) {
 static void disable(gc_reader *reader);
 
 /*
- * The room of a profiler is fixed by its first start, which takes a millisecond more for each range. Ranges beyond twice of it
- * are lost later, and CUPTI (13.0) calls none of them dropped: a larger read begins with a new one.
+ * The first configuration of a profiler fixes what later ones get. Ranges beyond twice its room are lost, and CUPTI (13.0)
+ * calls none of them dropped; and it calls all passes made when there were as many as at first. So a read of more ranges, or
+ * of other passes, begins with a new one. Its first start takes a millisecond more for each range.
  */
 static gpuchar_status device_enable(gc_reader *reader) {
     gc_profiler *profiler = reader->profiler;
     const size_t wanted = reader->request->range_count;
     CUpti_RangeProfiler_Enable_Params enable = {.structSize = CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE};
-    if (profiler->object && profiler->room < wanted) disable(reader);
+    if (profiler->object && (profiler->room < wanted || profiler->passes != reader->passes)) disable(reader);
     if (profiler->object) return GPUCHAR_OK;
     enable.ctx = reader->session->context;
     gpuchar_status status = GC_CUPTI_CALL(reader, RangeProfilerEnable, &enable);
     if (status != GPUCHAR_OK) return status;
     profiler->object = enable.pRangeProfilerObject;
+    profiler->passes = reader->passes;
     profiler->room = wanted > profiler->held_room ? wanted : profiler->held_room;
     return GPUCHAR_OK;
 }
@@ -318,7 +335,10 @@ static gpuchar_status run_passes(gc_reader *reader, uint32_t *passes) {
         if (status != GPUCHAR_OK) return status;
         ++*passes;
         gc_session_progress(reader->session, "counters", (double)*passes / (double)reader->passes);
-        if (all) return GPUCHAR_OK;
+        if (all && *passes >= reader->passes) return GPUCHAR_OK;
+        if (all) {
+            return gc_fail(GPUCHAR_E_CUPTI, "CUPTI announced %zu passes and made %u", reader->passes, *passes);
+        }
     }
     return gc_fail(GPUCHAR_E_CUPTI, "CUPTI announced %zu passes and wants still more", reader->passes);
 }
@@ -402,20 +422,23 @@ static void disable(gc_reader *reader) {
     GC_CUPTI_GIVE_BACK(reader, RangeProfilerDisable, &parameters);
 }
 
+static void host_close(gc_reader *reader) {
+    CUpti_Profiler_Host_Deinitialize_Params host = {.structSize = CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE};
+    if (!reader->host) return;
+    host.pHostObject = reader->host;
+    GC_CUPTI_GIVE_BACK(reader, ProfilerHostDeinitialize, &host);
+    reader->host = NULL;
+}
+
 /* What one read took; the profiler stays. */
 static void reader_close(gc_reader *reader) {
     CUpti_RangeProfiler_Stop_Params stopped = {.structSize = CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE};
-    CUpti_Profiler_Host_Deinitialize_Params host = {.structSize = CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE};
     if (reader->started) {
         stopped.pRangeProfilerObject = reader->profiler->object;
         GC_CUPTI_GIVE_BACK(reader, RangeProfilerStop, &stopped);
     }
-    if (reader->host) {
-        host.pHostObject = reader->host;
-        GC_CUPTI_GIVE_BACK(reader, ProfilerHostDeinitialize, &host);
-    }
+    host_close(reader);
     reader->started = false;
-    reader->host = NULL;
 }
 
 static gpuchar_status result_alloc(const gc_range_request *request, gpuchar_counters_result *result) {

@@ -122,7 +122,7 @@ typedef struct fake_world {
     void *law_user;
     /* CUPTI */
     uint32_t cupti_version; /* 24 */
-    uint32_t passes;        /* 1 */
+    uint32_t passes;        /* 1; one more for more than 3 metrics */
     int profilers;          /* initialized and not ended: the real one knows only whether there is any */
     int most_profilers;     /* at once */
     /* NVML */

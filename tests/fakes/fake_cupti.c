@@ -38,7 +38,10 @@ typedef struct profiler {
     bool started;
     image_range *open; /* the range that was pushed */
     uint32_t passes;   /* with this configuration */
-    size_t room; /* fixed by the first start: ranges beyond it are lost, and nobody is told (CUPTI 13.0 on sm_90) */
+    uint32_t wanted;   /* by it */
+    /* Fixed by the first start: ranges beyond it are lost, and further passes not asked for, and nobody is told (CUPTI 13.0). */
+    size_t room;
+    uint32_t needs;
     image_range lost;
     const image *given[16]; /* the newest of all images that it was given: the real one goes on touching old ones */
     size_t given_count;
@@ -145,11 +148,12 @@ CUptiResult fake_ProfilerHostGetConfigImage(CUpti_Profiler_Host_GetConfigImage_P
     const host *at = fake_find(FAKE_HOST, (uintptr_t)p->pHostObject);
     if (!at || at->metrics == 0 || p->configImageSize < CONFIG_BYTES) return CUPTI_ERROR_INVALID_PARAMETER;
     memset(p->pConfigImage, 0x11, CONFIG_BYTES);
+    p->pConfigImage[1] = (uint8_t)(fake()->passes + (at->metrics > 3));
     return CUPTI_SUCCESS;
 }
 CUptiResult fake_ProfilerHostGetNumOfPasses(CUpti_Profiler_Host_GetNumOfPasses_Params *p) {
     if (p->configImageSize != CONFIG_BYTES || p->pConfigImage[0] != 0x11) return CUPTI_ERROR_INVALID_PARAMETER;
-    p->numOfPasses = fake()->passes;
+    p->numOfPasses = p->pConfigImage[1];
     return CUPTI_SUCCESS;
 }
 
@@ -207,6 +211,7 @@ CUptiResult fake_RangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params *p)
     NEEDS_PROFILER;
     at->data = image_of(p->pCounterDataImage, p->counterDataImageSize);
     at->passes = 0;
+    at->wanted = p->pConfig[1];
     touch_images(at);
     if (at->data) at->given[at->given_count++ % (sizeof at->given / sizeof at->given[0])] = at->data;
     return at->data ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
@@ -214,6 +219,7 @@ CUptiResult fake_RangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params *p)
 CUptiResult fake_RangeProfilerStart(CUpti_RangeProfiler_Start_Params *p) {
     NEEDS_PROFILER;
     if (at->started || !at->data) return CUPTI_ERROR_INVALID_OPERATION;
+    if (at->room == 0) at->needs = at->wanted;
     if (at->room == 0) at->room = 2 * at->data->capacity;
     touch_images(at);
     at->started = true;
@@ -224,7 +230,7 @@ CUptiResult fake_RangeProfilerStop(CUpti_RangeProfiler_Stop_Params *p) {
     if (!at->started) return CUPTI_ERROR_INVALID_OPERATION;
     at->started = false;
     at->open = NULL;
-    p->isAllPassSubmitted = ++at->passes >= fake()->passes;
+    p->isAllPassSubmitted = ++at->passes >= at->needs;
     return CUPTI_SUCCESS;
 }
 

@@ -480,13 +480,21 @@ static gpuchar_status no_launch(void *user, size_t range) {
     return GPUCHAR_OK;
 }
 
-static void read_ranges(ranges *r, size_t count) {
-    static const char *const metrics[] = {"fake.sum"};
+static uint32_t read_metrics(ranges *r, size_t count, size_t metric_count) {
+    static const char *const metrics[] = {"fake.sum", "fake.avg", "fake.max", "fake.min", "fake.ratio"};
     gpuchar_counters_result result = GPUCHAR_COUNTERS_RESULT_INIT;
-    const gc_range_request request = {metrics, 1, count, no_launch, r};
+    const gc_range_request request = {metrics, metric_count, count, no_launch, r};
     assert_failure(gc_counters_collect(r->session, &request, &result), GPUCHAR_OK);
-    for (size_t i = 0; i < count; i++) assert_true(result.valid[i] && result.values[i] == (double)i);
+    const uint32_t passes = result.passes;
+    for (size_t i = 0; i < result.value_count; i++) {
+        assert_true(result.valid[i] && result.values[i] == (double)(i / metric_count));
+    }
     gpuchar_counters_result_free(&result);
+    return passes;
+}
+
+static void read_ranges(ranges *r, size_t count) {
+    assert_int_equal(read_metrics(r, count, 1), 1);
 }
 
 /* More ranges than it has room for: a new one, since CUPTI would lose them without a word. */
@@ -506,12 +514,17 @@ static void test_held_room(void **state) {
     read_ranges(&r, 2);
     assert_int_equal(fake_call_count("cuptiRangeProfilerEnable"), 2);
     assert_int_equal(fake_held(FAKE_PROFILER), 1);
+    /* Nor does it say that more passes are needed than at first. */
+    assert_int_equal(read_metrics(&r, 2, 5), 2);
+    assert_int_equal(fake_call_count("cuptiRangeProfilerEnable"), 3);
+    assert_int_equal(read_metrics(&r, 2, 1), 1);
+    assert_int_equal(fake_call_count("cuptiRangeProfilerEnable"), 4);
     gc_counters_let_go(b.session);
     gc_counters_let_go(b.session);
     assert_int_equal(fake_held(FAKE_PROFILER), 0);
     read_ranges(&r, 3);
     assert_int_equal(fake_held(FAKE_PROFILER), 0);
-    assert_int_equal(r.launches, 3 + 100 + 300 + 2 + 3);
+    assert_int_equal(r.launches, 3 + 100 + 300 + 2 + 2 * 2 + 2 + 3);
     gc_session_leave(&scope);
     close_bench(&b);
 }
