@@ -3,7 +3,7 @@
 # usage: scripts/gpu_tests.sh --pack                          builds and fills build/gpu
 #        scripts/gpu_tests.sh --run [--sanitize] [FOLDER]      runs what is there (default: build/gpu)
 #   --sanitize   under compute-sanitizer: memcheck, racecheck, synccheck
-# Variables: GPU_TESTS_TIMEOUT (seconds for one program, default 300), GPU_TESTS_LOGS (default: FOLDER/logs),
+# Variables: GPU_TESTS_TOOLS (some of those three, default all: about eight minutes), GPU_TESTS_TIMEOUT (seconds for one program, default 300), GPU_TESTS_LOGS (default: FOLDER/logs),
 # GPUCHAR_TEST_ROUNDS (how often the guest test opens, measures and closes, default 100).
 # The last line counts; tests are skipped, not passed, where there is no GPU. Exit status: 0 when none failed.
 set -euo pipefail
@@ -81,7 +81,7 @@ run() {
     done
     # Programs may relax what they demand of time; never what they demand of values.
     export GPUCHAR_TEST_SANITIZER=1
-    for tool in memcheck racecheck synccheck; do
+    for tool in ${GPU_TESTS_TOOLS:-memcheck racecheck synccheck}; do
       for program in "$folder/quick_char" "${programs[@]}"; do
         if ! has_gpu; then skip "$tool ${program##*/}" "no GPU"
         elif [ -z "$sanitizer" ]; then skip "$tool ${program##*/}" "no compute-sanitizer"

@@ -120,7 +120,12 @@ static void text_point(const gpuchar_occupancy_point *point, gc_text *text) {
 
 /* The GPU gives blocks to whichever SM has room: in turns, not all SMs get as many. */
 static void text_uneven(const gpuchar_occupancy_point *point, const RESULT *result, gc_text *text) {
-    if (!(point->known & GPUCHAR_OCCUPANCY_POINT_TIMED) || !point->uneven) return;
+    if (!(point->known & GPUCHAR_OCCUPANCY_POINT_TIMED)) {
+        gc_text_add(text, "body %u, %u warps: not timed, in most launches no SM ran as many\n", point->body,
+                    point->warps);
+        return;
+    }
+    if (!point->uneven) return;
     gc_text_add(text, "body %u, %u warps: an SM ran another number of them %u times of %llu\n", point->body,
                 point->warps, point->uneven, 2ull * result->launches * result->sm_count);
 }

@@ -25,6 +25,7 @@ typedef struct planted {
     uint64_t control;           /* instructions of a loop's turn beside its links */
     uint64_t surplus;           /* warp instructions counted once per turn that nobody wrote */
     bool moves;                 /* the last SM but five runs a block of the sixth one's */
+    uint32_t starves;           /* warps of which every second SM runs a block more, and the others one less */
     unsigned long long reasons; /* what NVML gives for the clock, from its call `reasons_from` on; idle before */
     unsigned reasons_from;
     unsigned launches;
@@ -174,6 +175,7 @@ typedef struct planted_span {
 /* Blocks go around the SMs. */
 static inline unsigned planted_blocks(const planted *p, const fake_launch *launch, unsigned sm) {
     unsigned blocks = launch->grid / launch->sm_count + (sm < launch->grid % launch->sm_count);
+    if (p->starves && blocks * (launch->block / 32) == p->starves) return sm % 2 ? blocks + 1 : blocks - 1;
     if (p->moves && sm == 5 && blocks > 0) return blocks - 1;
     return p->moves && sm == launch->sm_count - 6 ? blocks + 1 : blocks;
 }

@@ -29,6 +29,14 @@ static inline bool times_count(void) {
     return getenv("GPUCHAR_TEST_SANITIZER") == NULL;
 }
 
+/* Nor do blocks beyond what an SM holds come to all SMs alike then. */
+static inline void keep_to_resident(gpuchar_divergence_occupancy_options *options) {
+    static const uint32_t warps[] = {1, 2, 4, 8, 16, 32};
+    if (times_count()) return;
+    options->warps_count = sizeof warps / sizeof warps[0];
+    memcpy(options->warps, warps, sizeof warps);
+}
+
 /* Sanitizers and counters exclude each other. */
 static inline bool counters_count(void) {
     return getenv("GPUCHAR_TEST_SANITIZER") == NULL;

@@ -55,6 +55,7 @@ static void check_flat(const occupancy_result *result, uint32_t most_warps) {
 int main(void) {
     gpuchar_session *session = open_or_skip(NULL);
     occupancy_options options = GPUCHAR_DIVERGENCE_OCCUPANCY_OPTIONS_INIT;
+    keep_to_resident(&options);
     occupancy_result result = measure(session, &options);
     check_flat(&result, result.resident_warps);
     gpuchar_divergence_occupancy_result_free(&result);

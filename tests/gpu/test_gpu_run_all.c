@@ -6,6 +6,8 @@
 
 enum { ALL = 5 };
 
+static gpuchar_divergence_occupancy_options on_sms;
+
 /* One result of each experiment. */
 typedef struct results {
     gpuchar_divergence_sweep_result sweep;
@@ -23,7 +25,7 @@ static void make(results *r, gpuchar_experiment_job jobs[ALL]) {
     r->progress = gpuchar_forward_progress_result_make();
     jobs[0] = (gpuchar_experiment_job){.name = "divergence_sweep", .result = &r->sweep};
     jobs[1] = (gpuchar_experiment_job){.name = "divergence_shapes", .result = &r->shapes};
-    jobs[2] = (gpuchar_experiment_job){.name = "divergence_occupancy", .result = &r->occupancy};
+    jobs[2] = (gpuchar_experiment_job){.name = "divergence_occupancy", .options = &on_sms, .result = &r->occupancy};
     jobs[3] = (gpuchar_experiment_job){.name = "predication_compare", .result = &r->predication};
     jobs[4] = (gpuchar_experiment_job){.name = "forward_progress", .result = &r->progress};
     size_t count = 0;
@@ -82,6 +84,8 @@ int main(void) {
     results alone, together;
     gpuchar_experiment_job single[ALL], several[ALL];
     gpuchar_session *session = open_or_skip(NULL);
+    on_sms = gpuchar_divergence_occupancy_options_make();
+    keep_to_resident(&on_sms);
     make(&alone, single);
     make(&together, several);
     double begin = seconds();
@@ -89,7 +93,7 @@ int main(void) {
     const double first = seconds() - begin;
     begin = seconds();
     for (size_t i = 0; i < ALL; ++i) {
-        single[i].status = gpuchar_experiment_run(session, single[i].name, NULL, single[i].result);
+        single[i].status = gpuchar_experiment_run(session, single[i].name, single[i].options, single[i].result);
         CHECK(single[i].status >= 0, "%s", single[i].name);
     }
     const double one_by_one = seconds() - begin;

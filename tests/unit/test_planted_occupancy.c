@@ -131,6 +131,32 @@ static void test_uneven_blocks(void **state) {
     gpuchar_divergence_occupancy_result_free(&result);
 }
 
+/* One number of warps that no SM ran has no time; all others have theirs. */
+static void test_starved(void **state) {
+    NEEDS_NVRTC();
+    planted p = planted_default();
+    occupancy_result result;
+    char *text = NULL;
+    p.starves = 128;
+    assert_failure(run_occupancy(&p, NULL, &result), GPUCHAR_CAVEAT);
+    assert_int_equal(result.evidence.flags, GPUCHAR_FLAG_PROVED | GPUCHAR_FLAG_COUNTED | GPUCHAR_FLAG_UNSTABLE);
+    assert_int_equal(result.points[7].warps, 128);
+    assert_false(result.points[7].known & GPUCHAR_OCCUPANCY_POINT_TIMED);
+    assert_true(result.points[7].penalty == 0 && result.points[7].issue_rate_one == 0);
+    for (size_t i = 0; i < 7; i++) check_point(&p, 32, &result.points[i]);
+    assert_int_equal(gpuchar_experiment_text("divergence_occupancy", &result, &text), GPUCHAR_OK);
+    assert_contains(text, "128 warps: not timed");
+    gpuchar_string_free(text);
+    gpuchar_divergence_occupancy_result_free(&result);
+    /* Nothing else asked: nothing left. */
+    occupancy_options options = GPUCHAR_DIVERGENCE_OCCUPANCY_OPTIONS_INIT;
+    options.launches = LAUNCHES;
+    options.warps_count = 1;
+    options.warps[0] = 128;
+    assert_failure(run_occupancy(&p, &options, &result), GPUCHAR_E_MEASUREMENT);
+    assert_null(result.points);
+}
+
 static void test_counters_off_by_one(void **state) {
     NEEDS_NVRTC();
     planted p = planted_default();
@@ -161,8 +187,11 @@ static void test_defaults(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_law),           cmocka_unit_test(test_cold_caches),
-        cmocka_unit_test(test_uneven_blocks), cmocka_unit_test(test_counters_off_by_one),
+        cmocka_unit_test(test_law),
+        cmocka_unit_test(test_cold_caches),
+        cmocka_unit_test(test_uneven_blocks),
+        cmocka_unit_test(test_starved),
+        cmocka_unit_test(test_counters_off_by_one),
         cmocka_unit_test(test_defaults),
     };
     return cmocka_run_group_tests(tests, find_nvrtc, NULL);

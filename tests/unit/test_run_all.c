@@ -487,7 +487,8 @@ static uint32_t read_metrics(ranges *r, size_t count, size_t metric_count) {
     assert_failure(gc_counters_collect(r->session, &request, &result), GPUCHAR_OK);
     const uint32_t passes = result.passes;
     for (size_t i = 0; i < result.value_count; i++) {
-        assert_true(result.valid[i] && result.values[i] == (double)(i / metric_count));
+        const size_t range = i / metric_count;
+        assert_true(result.valid[i] && result.values[i] == (double)range);
     }
     gpuchar_counters_result_free(&result);
     return passes;
