@@ -46,6 +46,11 @@ static gpuchar_status prove(gc_call *call) {
     return status == GPUCHAR_OK ? gc_session_check_cancel(call->session) : status;
 }
 
+static gpuchar_status ready(gc_call *call) {
+    const bool waits = call->experiment->ready && call->session->kind == GC_SESSION_LIVE;
+    return waits ? call->experiment->ready(call) : GPUCHAR_OK;
+}
+
 static gpuchar_status measure(gc_call *call) {
     if (call->session->kind == GC_SESSION_LIVE) return call->experiment->measure(call);
     call->evidence->flags |= GPUCHAR_FLAG_COMPILE_ONLY;
@@ -69,9 +74,10 @@ gpuchar_status gc_call_step(gc_call *call, gc_step which) {
     static const struct {
         const char *name;
         gpuchar_status (*run)(gc_call *call);
-    } steps[] = {[GC_STEP_BEGIN] = {"begin", begin}, [GC_STEP_COMPILE] = {"compile", compile},
-                 [GC_STEP_PROVE] = {"prove", prove}, [GC_STEP_MEASURE] = {"measure", measure},
-                 [GC_STEP_COUNT] = {"count", count}, [GC_STEP_SETTLE] = {"settle", settle}};
+    } steps[] = {[GC_STEP_BEGIN] = {"begin", begin},       [GC_STEP_COMPILE] = {"compile", compile},
+                 [GC_STEP_PROVE] = {"prove", prove},       [GC_STEP_READY] = {"ready", ready},
+                 [GC_STEP_MEASURE] = {"measure", measure}, [GC_STEP_COUNT] = {"count", count},
+                 [GC_STEP_SETTLE] = {"settle", settle}};
     const uint64_t begin_ns = gc_now_ns();
     gpuchar_status status = steps[which].run(call);
     const uint64_t took_ns = gc_now_ns() - begin_ns;

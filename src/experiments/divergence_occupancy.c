@@ -253,11 +253,16 @@ static bool reduce_form(occupancy *o, size_t index, const gc_span *spans, double
 }
 
 /* Blocks beyond what an SM holds go where there is room: a slow or shared GPU may give no SM its share. Others have theirs. */
-static gpuchar_status reduce_forms(occupancy *o, size_t forms, const gc_span *spans, double *scratch) {
-    size_t measured = 0;
-    for (size_t i = 0; i < forms; ++i) measured += reduce_form(o, i, spans, scratch);
-    if (measured < forms) o->result->evidence.flags |= GPUCHAR_FLAG_UNSTABLE;
-    if (measured > 0) return GPUCHAR_OK;
+static gpuchar_status reduce_points(occupancy *o, const gc_span *spans, double *scratch) {
+    const size_t points = point_count(o);
+    size_t timed = 0;
+    for (size_t i = 0; i < points; ++i) {
+        const bool one = reduce_form(o, i * FORMS + FORM_ONE, spans, scratch);
+        const bool ways = reduce_form(o, i * FORMS + FORM_WAYS, spans, scratch);
+        timed += one && ways;
+    }
+    if (timed < points) o->result->evidence.flags |= GPUCHAR_FLAG_UNSTABLE;
+    if (timed > 0) return GPUCHAR_OK;
     return gc_advise(gc_fail(GPUCHAR_E_MEASUREMENT, "in most launches no SM ran as many warps as it should"),
                      "another program may use the GPU; repeat when it is idle");
 }
@@ -270,7 +275,7 @@ static gpuchar_status reduce(occupancy *o) {
     gpuchar_status status = GPUCHAR_OK;
     if (!spans || !scratch) status = gc_fail_memory(bytes);
     if (status == GPUCHAR_OK) status = gc_buffer_read(o->session, &o->spans, 0, spans, bytes);
-    if (status == GPUCHAR_OK) status = reduce_forms(o, forms, spans, scratch);
+    if (status == GPUCHAR_OK) status = reduce_points(o, spans, scratch);
     free(spans);
     free(scratch);
     return status;

@@ -57,6 +57,7 @@ typedef struct gc_experiment {
     gpuchar_status (*begin)(void *state); /* fills what is known beforehand */
     void (*kernels)(const void *options, gc_kernel_list *list);
     gpuchar_status (*prove)(void *state);   /* the images; and what their machine code says */
+    gpuchar_status (*ready)(void *state);   /* NULL; waits for what was begun beside: nothing else is timed meanwhile */
     gpuchar_status (*measure)(void *state); /* live sessions only */
     gpuchar_status (*count)(void *state);   /* NULL: never counts */
     size_t counters_ns;                     /* where the result says how long that took */

@@ -311,8 +311,9 @@ static gpuchar_status run_peers(progress *p) {
     return status;
 }
 
-/* What its start takes longer than compiling and proving did. */
-static gpuchar_status await_worker(progress *p) {
+/* What the worker's start takes longer than compiling and proving did. */
+static gpuchar_status ready(void *state) {
+    progress *p = state;
     const uint64_t begin = gc_now_ns();
     gpuchar_status status = gc_worker_ready(p->worker);
     gc_log_write(gc_runtime_log(p->session->runtime), GPUCHAR_LOG_DEBUG,
@@ -322,13 +323,11 @@ static gpuchar_status await_worker(progress *p) {
 
 static gpuchar_status measure(void *state) {
     progress *p = state;
-    gpuchar_status status = await_worker(p);
-    if (status != GPUCHAR_OK) return status;
     gc_timing timing = {0};
     uint32_t before = 0, after = 0;
     const uint64_t begin = gc_now_ns();
     timing.throttle_known = gc_session_throttle_reasons(p->session, &before);
-    status = run_lock(p);
+    gpuchar_status status = run_lock(p);
     if (status == GPUCHAR_OK) gc_session_progress(p->session, "lock", 1);
     if (status == GPUCHAR_OK) status = run_producers(p);
     if (status == GPUCHAR_OK) gc_session_progress(p->session, "producer", 1);
@@ -389,6 +388,7 @@ const gc_experiment gc_experiment_forward_progress = {
     .begin = begin,
     .kernels = kernels,
     .prove = prove,
+    .ready = ready,
     .measure = measure,
     .release = release,
     .result_free = gc_progress_free,

@@ -46,6 +46,10 @@ static void begin(gc_jobs *jobs, gc_job *job) {
     }
 }
 
+static void all_step(gc_jobs *jobs, gc_step which) {
+    for (size_t i = 0; i < jobs->count; ++i) step(jobs, &jobs->all[i], which);
+}
+
 /* ---- compiling together ---- */
 
 /* The kernels of all jobs that run. */
@@ -147,11 +151,10 @@ static size_t most_ranges(const gc_jobs *jobs) {
 void gc_jobs_run(gc_jobs *jobs) {
     for (size_t i = 0; i < jobs->count; ++i) begin(jobs, &jobs->all[i]);
     if (running(jobs) > 1) compile_and_warm(jobs);
-    for (size_t i = 0; i < jobs->count; ++i) step(jobs, &jobs->all[i], GC_STEP_COMPILE);
-    for (size_t i = 0; i < jobs->count; ++i) {
-        step(jobs, &jobs->all[i], GC_STEP_PROVE);
-        step(jobs, &jobs->all[i], GC_STEP_MEASURE);
-    }
+    all_step(jobs, GC_STEP_COMPILE);
+    all_step(jobs, GC_STEP_PROVE);
+    all_step(jobs, GC_STEP_READY);
+    all_step(jobs, GC_STEP_MEASURE);
     if (running(jobs) > 1) gc_counters_hold(jobs->session, most_ranges(jobs));
     for (size_t i = 0; i < jobs->count; ++i) {
         step(jobs, &jobs->all[i], GC_STEP_COUNT);

@@ -11,6 +11,7 @@ typedef enum gc_step {
     GC_STEP_BEGIN,
     GC_STEP_COMPILE,
     GC_STEP_PROVE,
+    GC_STEP_READY,
     GC_STEP_MEASURE,
     GC_STEP_COUNT,
     GC_STEP_SETTLE
@@ -44,8 +45,9 @@ typedef struct gc_jobs {
 } gc_jobs;
 
 /*
- * All jobs that are not over yet: begins all, compiles all kernels at once, proves and times one job after the other, and
- * then reads counters, for all of them with one set-up of CUPTI. Nothing is timed while a profiler is there.
+ * All jobs that are not over yet: begins all, compiles all kernels at once, proves them, times one job after the other, and
+ * then reads counters, for all of them with one set-up of CUPTI. Nothing is timed while a profiler is there, or while
+ * something that a job began is still starting.
  */
 void gc_jobs_run(gc_jobs *jobs);
 

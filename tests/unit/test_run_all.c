@@ -176,6 +176,43 @@ static void test_shared_work(void **state) {
     close_bench(&b);
 }
 
+/* How many lines of the log tell that a step was made, and whether one came after another step's first. */
+typedef struct order_log {
+    size_t ready, measured;
+    bool late;
+} order_log;
+
+static void note_step(void *user, uint32_t level, const char *message) {
+    order_log *seen = user;
+    (void)level;
+    if (strstr(message, ": measure took")) seen->measured++;
+    if (!strstr(message, ": ready took")) return;
+    seen->ready++;
+    seen->late = seen->late || seen->measured > 0;
+}
+
+/* What one experiment began beside the compiling, a process on the same GPU, has come to rest before another one is timed. */
+static void test_ready_before_timing(void **state) {
+    (void)state;
+    bench b;
+    order_log seen = {0};
+    open_bench(&b, "0");
+    gpuchar_session_close(b.session);
+    gpuchar_runtime_close(b.runtime);
+    gpuchar_runtime_options options = fake_options(FAKE_WITH_ALL);
+    options.log = note_step;
+    options.log_user = &seen;
+    options.log_level = GPUCHAR_LOG_DEBUG;
+    assert_failure(gpuchar_runtime_open(&options, &b.runtime), GPUCHAR_OK);
+    assert_failure(gpuchar_session_open(b.runtime, "0", NULL, &b.session), GPUCHAR_OK);
+    add_all(&b, GPUCHAR_COUNTERS_OFF);
+    assert_true(run(&b) >= 0);
+    assert_int_equal(seen.ready, b.count);
+    assert_int_equal(seen.measured, b.count);
+    assert_false(seen.late);
+    close_bench(&b);
+}
+
 /* Nobody reads counters: nothing of CUPTI is asked. A single job makes nothing ready beforehand. */
 static void test_no_counters(void **state) {
     (void)state;
@@ -536,8 +573,9 @@ int main(void) {
         cmocka_unit_test(test_no_counters),    cmocka_unit_test(test_one_fails),
         cmocka_unit_test(test_compiler_fails), cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_counters_fail),  cmocka_unit_test(test_bad_input),
-        cmocka_unit_test(test_held_room),      cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_recorded),       cmocka_unit_test(test_other_reader),
+        cmocka_unit_test(test_held_room),      cmocka_unit_test(test_ready_before_timing),
+        cmocka_unit_test(test_refused),        cmocka_unit_test(test_recorded),
+        cmocka_unit_test(test_other_reader),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
