@@ -96,8 +96,8 @@ GPUCHAR_API void gpuchar_divergence_occupancy_result_free(gpuchar_divergence_occ
  * code of several sizes. Divergence costs issue slots, which more warps do not bring back: the penalty stays flat as long as
  * the instruction caches hold the paths. Source: "Characterizing Warp Divergence from Pascal to Blackwell", section
  * IV-D. Since 0.1.
- * Warps beyond what an SM holds run in turns, and not each SM gets its share. A point that no SM ran in most launches is not
- * timed (its `known`), and the result unstable; where that befalls all of them the call fails with E_MEASUREMENT.
+ * Warps beyond what an SM holds run in turns, and not each SM gets its share. A point that no SM ran in most launches of
+ * either form is not timed (its `known`), and the result unstable; where none is timed the call fails with E_MEASUREMENT.
  * GPUCHAR_CAVEAT: not proved, unstable, throttled or compile-only. Errors: those of gpuchar_divergence_sweep.
  */
 GPUCHAR_API gpuchar_status gpuchar_divergence_occupancy(gpuchar_session *session,

@@ -53,8 +53,8 @@ typedef void (*gpuchar_experiment_ended_function)(void *user, size_t index);
  * Runs several experiments in one call, with the numbers of single calls in less time: all kernels are compiled at once, on
  * threads that end with the call, while CUPTI is made ready; then all experiments are timed, one after the other; then
  * counters are read, for which CUPTI is set up once. Each job succeeds or fails by itself, but a cancel ends all of them.
- * What jobs share is not in their times: call_ns is that of a job's own steps, without compiling, and counters_ns holds the
- * set-up of CUPTI in the first job that reads counters. `ended` may be NULL.
+ * What several jobs share is not in their times: call_ns is that of a job's own steps, without compiling, and counters_ns holds
+ * the set-up of CUPTI in the first job that reads counters. `ended` may be NULL.
  * Returns GPUCHAR_OK, GPUCHAR_CAVEAT when a job did, or the status of the first job that failed, with its error. Before any
  * job: E_INVALID_ARGUMENT, E_OUT_OF_MEMORY.
  */
