@@ -66,9 +66,13 @@ static void open_bench(bench *b, const char *device) {
     assert_failure(gpuchar_session_open(b->runtime, device, NULL, &b->session), GPUCHAR_OK);
 }
 
+static void free_results(bench *b) {
+    for (size_t i = 0; i < b->count; i++) gpuchar_experiment_result_free(b->jobs[i].name, b->jobs[i].result);
+}
+
 static void forget_jobs(bench *b) {
+    free_results(b);
     for (size_t i = 0; i < b->count; i++) {
-        gpuchar_experiment_result_free(b->jobs[i].name, b->jobs[i].result);
         test_free(b->results[i]);
         test_free(b->options[i]);
     }
@@ -91,7 +95,9 @@ static void ended(void *user, size_t index) {
     b->order[b->ends++] = index;
 }
 
+/* What an earlier run left is given back. */
 static gpuchar_status run(bench *b) {
+    free_results(b);
     b->ends = 0;
     gpuchar_status status = gpuchar_experiment_run_all(b->session, b->jobs, b->count, ended, b);
     assert_int_equal(b->ends, b->count);
@@ -384,8 +390,6 @@ static void test_recorded(void **state) {
             if (answered) assert_true(b.jobs[i].status >= 0);
             if (!answered) assert_int_equal(b.jobs[i].status, GPUCHAR_E_CANCELLED);
         }
-        const size_t count = b.count;
-        for (size_t i = 0; i < count; i++) gpuchar_experiment_result_free(b.jobs[i].name, b.jobs[i].result);
     }
     b.cancels = false;
     assert_true(run(&b) >= 0); /* the cancel is used up */
