@@ -2,10 +2,10 @@
  * An experiment whose kernels run in gpuchar-worker, while the system refuses what that needs: sockets, a process, words
  * between them. Each failure is told with its code, nothing stays behind, and the next call works.
  */
+#include "descriptors.h"
 #include "fault_bench.h"
 
 #include <core/util.h>
-#include <dirent.h>
 #include <nvrtc.h>
 #include <sys/wait.h>
 
@@ -37,15 +37,6 @@ static const refusal refusals[] = {
     {LIBC_POLL, EINTR, 5, GPUCHAR_OK},
     {LIBC_POLL, ENOMEM, 8, GPUCHAR_E_WORKER},
 };
-
-static size_t count_descriptors(void) {
-    size_t count = 0;
-    DIR *folder = opendir("/proc/self/fd");
-    assert_non_null(folder);
-    while (readdir(folder)) count++;
-    closedir(folder);
-    return count;
-}
 
 static const char *judge(const refusal *r, const outcome *o, const outcome *clean, bool *told) {
     const gpuchar_error *error = gpuchar_last_error();

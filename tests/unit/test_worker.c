@@ -295,15 +295,6 @@ static void test_killed(void **state) {
     close_fixture(&f);
 }
 
-static uint64_t cancelled_at;
-
-static void *cancel_soon(void *session) {
-    nap_ms(100);
-    cancelled_at = gc_now_ns();
-    gpuchar_session_cancel(session);
-    return NULL;
-}
-
 static void test_cancel(void **state) {
     (void)state;
     fixture f = open_fixture(GPUCHAR_WORKER_FILE);

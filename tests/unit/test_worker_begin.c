@@ -119,15 +119,6 @@ static void test_cancel_between(void **state) {
     close_fixture(&f);
 }
 
-static uint64_t cancelled_at;
-
-static void *cancel_soon(void *session) {
-    nap_ms(100);
-    cancelled_at = gc_now_ns();
-    gpuchar_session_cancel(session);
-    return NULL;
-}
-
 /* While it is waited for. */
 static void test_cancel_waiting(void **state) {
     (void)state;

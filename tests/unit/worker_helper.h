@@ -16,6 +16,8 @@
 #include <unistd.h>
 #include <worker/worker.h>
 
+#include "descriptors.h"
+
 #define NS_PER_MS UINT64_C(1000000)
 
 typedef struct fixture {
@@ -25,18 +27,19 @@ typedef struct fixture {
     size_t descriptors;
 } fixture;
 
-static inline size_t count_descriptors(void) {
-    size_t count = 0;
-    DIR *folder = opendir("/proc/self/fd");
-    assert_non_null(folder);
-    while (readdir(folder)) count++;
-    closedir(folder);
-    return count;
-}
-
 static inline void nap_ms(long milliseconds) {
     struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000 * 1000};
     nanosleep(&time, NULL);
+}
+
+/* For a thread: a cancel while the other one waits, and when it was. */
+static uint64_t cancelled_at;
+
+static inline void *cancel_soon(void *session) {
+    nap_ms(100);
+    cancelled_at = gc_now_ns();
+    gpuchar_session_cancel(session);
+    return NULL;
 }
 
 /* There a child that cannot run its program is not told to its parent: fork stands in for vfork. */
