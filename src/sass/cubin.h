@@ -36,6 +36,28 @@ typedef struct gc_code {
 gpuchar_status gc_cubin_open(const void *bytes, size_t size, gc_cubin *cubin);
 /* The code of one kernel by name (a kernel's local callees are split off). E_SASS_FORMAT when absent or malformed. */
 gpuchar_status gc_cubin_function(const gc_cubin *cubin, const char *kernel, gc_code *code);
+/* How many bytes an instruction takes. */
+static inline uint32_t gc_code_unit(const gc_code *code) {
+    return code->arch >= 70 ? 16 : 8;
+}
+/*
+ * Instructions by number. Before sm_70 each group of four 64-bit words begins with one that schedules the other three: it
+ * is no instruction and has no number.
+ */
+static inline size_t gc_code_count(const gc_code *code) {
+    return code->arch >= 70 ? code->size / 16 : code->size / 32 * 3;
+}
+/* Of instruction `index`, counted from bytes[0]. */
+static inline size_t gc_code_offset(const gc_code *code, size_t index) {
+    return code->arch >= 70 ? index * 16 : index / 3 * 32 + 8 + index % 3 * 8;
+}
+/* The other way round, from a program counter; SIZE_MAX: no instruction of this function begins there. */
+static inline size_t gc_code_index(const gc_code *code, uint64_t pc) {
+    if (pc < code->offset || pc - code->offset >= code->size) return SIZE_MAX;
+    const size_t at = (size_t)(pc - code->offset);
+    if (code->arch >= 70) return at % 16 ? SIZE_MAX : at / 16;
+    return at % 8 || at % 32 == 0 || at / 32 >= code->size / 32 ? SIZE_MAX : at / 32 * 3 + at % 32 / 8 - 1;
+}
 /*
  * Targets of the indirect branch at `pc` (attribute 0x34): writes up to `capacity`, returns the number (which may be
  * more than `capacity`), 0 when not listed. Targets may repeat.

@@ -32,6 +32,7 @@ static void decode_bra(const gc_code *code, gc_word word, gc_instruction *in) {
     in->kind = GC_OP_BRANCH;
     in->target = branch_target(code, word, in->pc);
     in->condition = (uint8_t)gc_bits(word, 33, 32);
+    in->mode = (uint8_t)gc_bits(word, 86, 85);
     in->conditional = guarded(in) || has_second(in);
     in->uniform = in->condition != 0;
     if (in->opcode == 0x1547) {
@@ -48,6 +49,7 @@ static void decode_bra(const gc_code *code, gc_word word, gc_instruction *in) {
 
 static void decode_call(const gc_code *code, gc_word word, gc_instruction *in) {
     in->kind = GC_OP_CALL;
+    in->mode = (uint8_t)gc_bits(word, 86, 86);
     if (in->opcode != GC_OPCODE_CALL_REL) return;
     in->target = branch_target(code, word, in->pc);
     /* sm_80 to sm_89 branch this way: without a return address, to a label of the same function. */
@@ -128,6 +130,7 @@ static void decode_families(const gc_code *code, gc_word word, gc_instruction *i
     switch (in->opcode & 0x1ff) {
     case 0x148:
         in->kind = GC_OP_WARPSYNC;
+        in->mode = (uint8_t)gc_bits(word, 86, 85);
         /* sm_90 has a form without mask, .ALL; before, the mask is an immediate or a register. */
         in->whole_warp = in->opcode == 0x948 &&
                          (code->arch >= 90 ? gc_bits(word, 86, 85) == 0 : gc_bits(word, 63, 32) == 0xffffffff);
@@ -143,6 +146,7 @@ static void decode_families(const gc_code *code, gc_word word, gc_instruction *i
     case 0x156:
     case 0x157:
         in->kind = GC_OP_BMOV;
+        in->clear = gc_bits(word, 84, 84) != 0;
         /* Out of a barrier its number stands where b does, into one where the destination does. */
         in->barrier = (uint8_t)((in->opcode & 0x1ff) == 0x155 ? gc_bits(word, 27, 24) : gc_bits(word, 19, 16));
         if (in->opcode == 0x355) in->destination = (uint16_t)gc_bits(word, 23, 16);

@@ -24,7 +24,13 @@ typedef enum gc_op_kind {
     GC_OP_YIELD,
     GC_OP_NANOSLEEP,
     GC_OP_NOP,
-    GC_OP_CLOCK /* CS2R, CS2UR, S2R or S2UR of the SM clock, either half */
+    GC_OP_CLOCK, /* CS2R, CS2UR, S2R or S2UR of the SM clock, either half */
+    /* sm_50 to sm_62: a stack of tokens tells where these go */
+    GC_OP_PUSH, /* SSY, PBK, PCNT, PRET, PLONGJMP, PEXIT */
+    GC_OP_SYNC,
+    GC_OP_BRK,
+    GC_OP_CONT,
+    GC_OP_LONGJMP
 } gc_op_kind;
 
 #define GC_NO_TARGET UINT64_MAX
@@ -46,7 +52,8 @@ typedef struct gc_instruction {
     uint8_t guard_not;
     uint8_t second; /* second predicate of branches, EXIT, BREAK; 7: PT */
     uint8_t second_not;
-    uint8_t condition; /* BRA: 0, 1 .U, 2 .DIV, 3 .CONV */
+    uint8_t condition; /* BRA: 0, 1 .U, 2 .DIV, 3 .CONV; before sm_70: the condition code, 15: true */
+    uint8_t mode;      /* BRA: depth; WARPSYNC: bits 86 and 85; CALL: bit 86, NOINC */
     uint8_t barrier;
     uint8_t barrier_class; /* sm_100+: 0 bare, 1 .RELIABLE, 2 .RECONVERGENT */
     uint8_t stall;
@@ -70,6 +77,7 @@ typedef struct gc_instruction {
     bool has_immediate;
     bool immediate_is_b; /* the immediate stands in the place of b, else of c */
     bool zero_b, zero_c; /* b or c is RZ or URZ */
+    bool clear;          /* BMOV.CLEAR */
     bool whole_warp;     /* WARPSYNC: waits for all 32 threads */
     bool whole_block;    /* BAR.SYNC: waits for all threads of the block */
     uint32_t immediate;
