@@ -80,6 +80,22 @@ gpuchar_status gc_cubin_open(const void *bytes, size_t size, gc_cubin *cubin) {
     return GPUCHAR_OK;
 }
 
+bool gc_cubin_section(const gc_cubin *cubin, uint32_t index, gc_section *section) {
+    Elf64_Shdr header, names;
+    if (!read_section(cubin, index, &header) || !read_section(cubin, cubin->names_section, &names)) return false;
+    const bool has_bytes = header.sh_type != SHT_NOBITS && header.sh_type != SHT_NULL;
+    if (has_bytes && !in_range(header.sh_offset, header.sh_size, cubin->size)) return false;
+    const char *name = string_at(cubin, &names, header.sh_name);
+    *section = (gc_section){.name = name ? name : "",
+                            .bytes = has_bytes ? cubin->bytes + header.sh_offset : NULL,
+                            .size = has_bytes ? header.sh_size : 0,
+                            .entry_size = header.sh_entsize,
+                            .type = header.sh_type,
+                            .link = header.sh_link,
+                            .info = header.sh_info};
+    return true;
+}
+
 /* Finds the section called prefix + name. */
 static bool find_section(const gc_cubin *cubin, const char *prefix, const char *name, Elf64_Shdr *section,
                          uint32_t *index) {

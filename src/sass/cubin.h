@@ -6,6 +6,7 @@
 #define GC_SASS_CUBIN_H
 
 #include <gpuchar/status.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,7 +34,21 @@ typedef struct gc_code {
     uint32_t reserved;
 } gc_code;
 
+/* One section, as far as it lies in the file. */
+typedef struct gc_section {
+    const char *name;
+    const uint8_t *bytes; /* NULL: it has none in the file */
+    uint64_t size;
+    uint64_t entry_size;
+    uint32_t type; /* SHT_... */
+    uint32_t link;
+    uint32_t info;
+    uint32_t reserved;
+} gc_section;
+
 gpuchar_status gc_cubin_open(const void *bytes, size_t size, gc_cubin *cubin);
+/* Section `index`; false: there is none, or it lies outside the file. */
+bool gc_cubin_section(const gc_cubin *cubin, uint32_t index, gc_section *section);
 /* The code of one kernel by name (a kernel's local callees are split off). E_SASS_FORMAT when absent or malformed. */
 gpuchar_status gc_cubin_function(const gc_cubin *cubin, const char *kernel, gc_code *code);
 /* How many bytes an instruction takes. */
@@ -41,22 +56,28 @@ static inline uint32_t gc_code_unit(const gc_code *code) {
     return code->arch >= 70 ? 16 : 8;
 }
 /*
- * Instructions by number. Before sm_70 each group of four 64-bit words begins with one that schedules the other three: it
- * is no instruction and has no number.
+ * Instructions by number. Before sm_70 a section is groups of four 64-bit words, of which the first schedules the other
+ * three: it is no instruction and has no number. A function may begin or end inside a group.
  */
-static inline size_t gc_code_count(const gc_code *code) {
-    return code->arch >= 70 ? code->size / 16 : code->size / 32 * 3;
+static inline uint64_t gc_slots_before(uint64_t pc) {
+    const uint64_t word = pc % 32 / 8;
+    return pc / 32 * 3 + (word ? word - 1 : 0);
 }
-/* Of instruction `index`, counted from bytes[0]. */
+static inline size_t gc_code_count(const gc_code *code) {
+    if (code->arch >= 70) return code->size / 16;
+    return (size_t)(gc_slots_before(code->offset + code->size) - gc_slots_before(code->offset));
+}
+/* Where instruction `index` stands, counted from bytes[0]. */
 static inline size_t gc_code_offset(const gc_code *code, size_t index) {
-    return code->arch >= 70 ? index * 16 : index / 3 * 32 + 8 + index % 3 * 8;
+    if (code->arch >= 70) return index * 16;
+    const uint64_t slot = gc_slots_before(code->offset) + index;
+    return (size_t)(slot / 3 * 32 + 8 + slot % 3 * 8 - code->offset);
 }
 /* The other way round, from a program counter; SIZE_MAX: no instruction of this function begins there. */
 static inline size_t gc_code_index(const gc_code *code, uint64_t pc) {
     if (pc < code->offset || pc - code->offset >= code->size) return SIZE_MAX;
-    const size_t at = (size_t)(pc - code->offset);
-    if (code->arch >= 70) return at % 16 ? SIZE_MAX : at / 16;
-    return at % 8 || at % 32 == 0 || at / 32 >= code->size / 32 ? SIZE_MAX : at / 32 * 3 + at % 32 / 8 - 1;
+    if (code->arch >= 70) return (pc - code->offset) % 16 ? SIZE_MAX : (size_t)(pc - code->offset) / 16;
+    return pc % 8 || pc % 32 == 0 ? SIZE_MAX : (size_t)(gc_slots_before(pc) - gc_slots_before(code->offset));
 }
 /*
  * Targets of the indirect branch at `pc` (attribute 0x34): writes up to `capacity`, returns the number (which may be
