@@ -13,6 +13,7 @@
 #include <gpuchar/predication.h>
 #include <gpuchar/profile.h>
 #include <gpuchar/runtime.h>
+#include <gpuchar/sass.h>
 #include <gpuchar/schema.h>
 #include <gpuchar/session.h>
 #include <gpuchar/stat.h>

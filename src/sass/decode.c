@@ -43,8 +43,8 @@ static void decode_bra(const gc_code *code, gc_word word, gc_instruction *in) {
         in->conditional = true;
         in->uniform = !guarded(in);
     }
-    /* .DIV and .CONV ask whether the warp is whole. */
-    if (in->condition >= 2) in->conditional = true;
+    /* .DIV and .CONV ask whether the warp is whole, which is one answer for all of it. */
+    if (in->condition >= 2) in->conditional = in->uniform = true;
 }
 
 static void decode_call(const gc_code *code, gc_word word, gc_instruction *in) {

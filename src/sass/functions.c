@@ -158,7 +158,7 @@ gpuchar_status gc_functions_read(const gc_cubin *cubin, gc_functions *functions)
     memset(functions, 0, sizeof *functions);
     reader r = {.cubin = cubin, .texts = calloc(cubin->section_count, sizeof *r.texts)};
     if (!r.texts) return gc_fail_memory(cubin->section_count * sizeof *r.texts);
-    gc_section symbols, names;
+    gc_section symbols = {0}, names = {0};
     gpuchar_status status = read_texts(&r);
     if (!status && !find_symbols(&r, &symbols, &names)) status = bad("no symbol table");
     if (!status) {

@@ -1,22 +1,5 @@
 #include <sass/operands.h>
 
-uint64_t gc_bits(gc_word word, uint32_t high, uint32_t low) {
-    uint64_t value;
-    if (low >= 64)
-        value = word.high >> (low - 64);
-    else if (low == 0)
-        value = word.low;
-    else
-        value = word.low >> low | word.high << (64 - low);
-    const uint32_t width = high - low + 1;
-    return width >= 64 ? value : value & (((uint64_t)1 << width) - 1);
-}
-
-uint64_t gc_sign_extend(uint64_t value, uint32_t width) {
-    const uint64_t sign = (uint64_t)1 << (width - 1);
-    return (value ^ sign) - sign;
-}
-
 /* What an instruction does with vector registers, by opcode bits [8:0]. */
 typedef enum shape {
     SHAPE_UNKNOWN,

@@ -1,0 +1,251 @@
+#include <core/error.h>
+#include <sass/operands.h>
+#include <sass/reconvergence.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GC_BRA_UNIFORM_PREDICATE 0x1547
+#define GC_BRXU 0x1958
+#define GC_UISETP 0x08c
+
+uint32_t gc_place(const gc_graph *graph, uint32_t block, uint32_t join) {
+    const gc_tree *tree = &graph->post_dominators;
+    const uint32_t meet = tree->parent[block];
+    if (join == meet) return GPUCHAR_SASS_PLACED_AT;
+    if (gc_tree_dominates(tree, meet, join)) return GPUCHAR_SASS_PLACED_BEFORE;
+    return gc_tree_dominates(tree, join, meet) ? GPUCHAR_SASS_PLACED_AFTER : GPUCHAR_SASS_PLACED_ASIDE;
+}
+
+/* ---- what is around a branch ---- */
+
+static bool is_around(const gc_sweep *sweep, uint32_t interval, uint32_t instruction) {
+    return sweep->ends[interval] > instruction;
+}
+
+/* The innermost interval around an instruction; those that cross others may have ended below the top. */
+static uint32_t innermost(const gc_sweep *sweep, uint32_t instruction) {
+    for (uint32_t i = sweep->open_count; i-- > 0;)
+        if (is_around(sweep, sweep->open[i], instruction)) return sweep->open[i];
+    return GPUCHAR_SASS_NO_BLOCK;
+}
+
+static bool is_matched(const gc_sweep *sweep, uint32_t interval) {
+    return (sweep->result->intervals[interval].flags & GPUCHAR_SASS_INTERVAL_MATCHED) != 0;
+}
+
+/* The block of an interval's BSYNC; GC_NO_NODE: it has none. */
+static uint32_t join_of(const gc_sweep *sweep, uint32_t interval) {
+    return is_matched(sweep, interval) ? gc_graph_block_of(sweep->graph, sweep->ends[interval]) : GC_NO_NODE;
+}
+
+static uint32_t place_join(const gc_graph *graph, uint32_t block, uint32_t join) {
+    return join == GC_NO_NODE ? GPUCHAR_SASS_PLACED_NONE : gc_place(graph, block, join);
+}
+
+/* ---- the rules ---- */
+
+static void match_primary(const gc_sweep *sweep, gpuchar_sass_branch *branch) {
+    const gc_graph *graph = sweep->graph;
+    for (uint32_t i = sweep->open_count; i-- > 0;) {
+        const uint32_t interval = sweep->open[i];
+        if (!is_around(sweep, interval, branch->instruction)) continue;
+        const uint32_t join = join_of(sweep, interval);
+        if (join != GC_NO_NODE && gc_tree_dominates(&graph->post_dominators, join, branch->block)) {
+            branch->match = interval;
+            branch->bsync_bytes = sweep->result->intervals[interval].bsync_bytes;
+            branch->placement[GPUCHAR_SASS_RULE_PRIMARY] = gc_place(graph, branch->block, join);
+            return;
+        }
+        branch->partial_joins++;
+    }
+}
+
+static void match_active(const gc_sweep *sweep, gpuchar_sass_branch *branch) {
+    const uint32_t meet = sweep->graph->post_dominators.parent[branch->block];
+    uint32_t placement = branch->placement[GPUCHAR_SASS_RULE_INNERMOST];
+    for (uint32_t i = sweep->open_count; i-- > 0 && placement != GPUCHAR_SASS_PLACED_AT;)
+        if (is_around(sweep, sweep->open[i], branch->instruction) && join_of(sweep, sweep->open[i]) == meet)
+            placement = GPUCHAR_SASS_PLACED_AT;
+    branch->placement[GPUCHAR_SASS_RULE_ANY_ACTIVE] = placement;
+}
+
+static void match(const gc_sweep *sweep, gpuchar_sass_branch *branch) {
+    const gc_graph *graph = sweep->graph;
+    const uint32_t meet = graph->post_dominators.parent[branch->block];
+    match_primary(sweep, branch);
+    if (branch->interval != GPUCHAR_SASS_NO_BLOCK)
+        branch->placement[GPUCHAR_SASS_RULE_INNERMOST] =
+            place_join(graph, branch->block, join_of(sweep, branch->interval));
+    match_active(sweep, branch);
+    branch->placement[GPUCHAR_SASS_RULE_FIRST_ABOVE] = place_join(graph, branch->block, sweep->above[meet]);
+    if (sweep->next_bsync < graph->control_count) {
+        const uint32_t join = gc_graph_block_of(graph, graph->controls[sweep->next_bsync].index);
+        branch->placement[GPUCHAR_SASS_RULE_NEXT_IN_CODE] = gc_place(graph, branch->block, join);
+    }
+}
+
+/* By post-dominator: the nearest one, itself included, with a BSYNC. */
+static void find_above(const gc_graph *graph, uint32_t *above) {
+    memset(above, 0xff, ((size_t)graph->block_count + 1) * sizeof *above);
+    for (uint32_t i = 0; i < graph->control_count; i++) {
+        if (graph->controls[i].kind != GC_OP_BSYNC) continue;
+        const uint32_t block = gc_graph_block_of(graph, graph->controls[i].index);
+        above[block] = block;
+    }
+    const gc_tree *tree = &graph->post_dominators;
+    for (uint32_t i = 1; i < tree->reached; i++) {
+        const uint32_t block = tree->order[i];
+        if (above[block] == GC_NO_NODE) above[block] = above[tree->parent[block]];
+    }
+}
+
+/* ---- one branch ---- */
+
+/* A UISETP of the branch's block makes the uniform predicate that it goes by. */
+static bool follows_compare(const gc_graph *graph, const gc_control *control, uint32_t block) {
+    if (control->opcode != GC_BRA_UNIFORM_PREDICATE) return false;
+    const gc_code *code = graph->code;
+    gc_word word;
+    memcpy(&word, code->bytes + gc_code_offset(code, control->index), sizeof word);
+    const uint64_t predicate = gc_bits(word, 26, 24);
+    for (uint32_t i = control->index; i-- > graph->blocks[block].first;) {
+        memcpy(&word, code->bytes + gc_code_offset(code, i), sizeof word);
+        if ((word.low & 0x1ff) != GC_UISETP) continue;
+        if (gc_bits(word, 83, 81) == predicate || gc_bits(word, 86, 84) == predicate) return true;
+    }
+    return false;
+}
+
+static bool closes_loop(const gc_graph *graph, uint32_t block) {
+    const gpuchar_sass_block *b = &graph->blocks[block];
+    for (uint32_t e = 0; e < b->edges; e++)
+        if (gc_tree_dominates(&graph->dominators, graph->edges[b->first_edge + e], block)) return true;
+    return false;
+}
+
+static uint32_t flags_of(const gc_sweep *sweep, const gc_control *control, uint32_t block) {
+    const gc_graph *graph = sweep->graph;
+    uint32_t flags = 0;
+    if (control->flags & GC_CONTROL_UNIFORM || control->opcode == GC_BRXU)
+        flags |= GPUCHAR_SASS_BRANCH_UNIFORM_FORM;
+    else if (sweep->uniform[block])
+        flags |= GPUCHAR_SASS_BRANCH_UNIFORM_DATA;
+    else
+        flags |= GPUCHAR_SASS_BRANCH_DIVERGENT;
+    if (closes_loop(graph, block)) flags |= GPUCHAR_SASS_BRANCH_BACK;
+    if (control->kind == GC_OP_INDIRECT) flags |= GPUCHAR_SASS_BRANCH_INDIRECT;
+    if (graph->code->arch >= 70 && control->opcode == GC_OPCODE_CALL_REL) flags |= GPUCHAR_SASS_BRANCH_CALL;
+    if (follows_compare(graph, control, block)) flags |= GPUCHAR_SASS_BRANCH_UNIFORM_COMPARE;
+    return flags;
+}
+
+static void count(gpuchar_sass_reconvergence *result, const gpuchar_sass_branch *branch) {
+    if (!(branch->flags & GPUCHAR_SASS_BRANCH_DIVERGENT)) return;
+    const bool back = (branch->flags & GPUCHAR_SASS_BRANCH_BACK) != 0;
+    result->divergent++;
+    uint64_t *placed = back ? result->placed_back : result->placed;
+    for (uint32_t rule = 0; rule < GPUCHAR_SASS_RULES; rule++)
+        placed[GPUCHAR_SASS_PLACED(rule, branch->placement[rule])]++;
+    if (back) return;
+    if (branch->interval != GPUCHAR_SASS_NO_BLOCK)
+        result->intervals[branch->interval].innermost[branch->placement[GPUCHAR_SASS_RULE_INNERMOST]]++;
+    if (branch->match != GPUCHAR_SASS_NO_BLOCK)
+        result->intervals[branch->match].primary[branch->placement[GPUCHAR_SASS_RULE_PRIMARY]]++;
+}
+
+static void add_branch(gc_sweep *sweep, const gc_control *control, uint32_t block) {
+    const gc_graph *graph = sweep->graph;
+    gpuchar_sass_branch *branch = &sweep->result->branches[sweep->result->branch_count++];
+    const uint32_t meet = graph->blocks[block].post_dominator;
+    *branch = (gpuchar_sass_branch){.pc_bytes = graph->code->offset + gc_code_offset(graph->code, control->index),
+                                    .meet_bytes = meet == GPUCHAR_SASS_NO_BLOCK ? GPUCHAR_SASS_NO_PC
+                                                                                : graph->blocks[meet].pc_bytes,
+                                    .bsync_bytes = GPUCHAR_SASS_NO_PC,
+                                    .instruction = control->index,
+                                    .block = block,
+                                    .opcode = control->opcode,
+                                    .flags = flags_of(sweep, control, block),
+                                    .interval = innermost(sweep, control->index),
+                                    .match = GPUCHAR_SASS_NO_BLOCK};
+    for (uint32_t i = 0; i < sweep->open_count; i++) branch->depth += is_around(sweep, sweep->open[i], control->index);
+    if (branch->interval == GPUCHAR_SASS_NO_BLOCK) branch->flags |= GPUCHAR_SASS_BRANCH_OUTSIDE;
+    match(sweep, branch);
+}
+
+static bool is_branch(const gc_graph *graph, const gc_control *control, uint32_t *block) {
+    if (control->kind != GC_OP_BRANCH && control->kind != GC_OP_INDIRECT) return false;
+    *block = gc_graph_block_of(graph, control->index);
+    return gc_graph_reaches(graph, *block) && graph->blocks[*block].edges >= 2;
+}
+
+/* A BREAK belongs to the innermost interval around it of its barrier. */
+static void take_break(const gc_sweep *sweep, const gc_control *control) {
+    for (uint32_t i = sweep->open_count; i-- > 0;) {
+        gpuchar_sass_interval *interval = &sweep->result->intervals[sweep->open[i]];
+        if (interval->barrier != control->barrier || !is_around(sweep, sweep->open[i], control->index)) continue;
+        interval->breaks++;
+        return;
+    }
+}
+
+static void find_next_bsync(gc_sweep *sweep, uint32_t from) {
+    const gc_graph *graph = sweep->graph;
+    for (sweep->next_bsync = from; sweep->next_bsync < graph->control_count; sweep->next_bsync++) {
+        const gc_control *control = &graph->controls[sweep->next_bsync];
+        if (control->kind == GC_OP_BSYNC && gc_graph_reaches(graph, gc_graph_block_of(graph, control->index))) return;
+    }
+}
+
+static void sweep_all(gc_sweep *sweep) {
+    const gc_graph *graph = sweep->graph;
+    gpuchar_sass_reconvergence *result = sweep->result;
+    find_next_bsync(sweep, 0);
+    for (uint32_t i = 0; i < graph->control_count; i++) {
+        const gc_control *control = &graph->controls[i];
+        uint32_t block = 0;
+        gc_sweep_to(sweep, control->index);
+        if (i == sweep->next_bsync) find_next_bsync(sweep, i + 1);
+        if (control->kind == GC_OP_BREAK) take_break(sweep, control);
+        if (is_branch(graph, control, &block)) add_branch(sweep, control, block);
+    }
+    for (size_t i = 0; i < result->branch_count; i++) {
+        gpuchar_sass_branch *branch = &result->branches[i];
+        if (branch->match != GPUCHAR_SASS_NO_BLOCK && result->intervals[branch->match].breaks)
+            branch->flags |= GPUCHAR_SASS_BRANCH_BROKEN;
+        count(result, branch);
+    }
+}
+
+static size_t count_branches(const gc_graph *graph) {
+    size_t found = 0;
+    uint32_t block = 0;
+    for (uint32_t i = 0; i < graph->control_count; i++) found += is_branch(graph, &graph->controls[i], &block);
+    return found;
+}
+
+gpuchar_status gc_reconvergence_read(const gc_graph *graph, gpuchar_sass_reconvergence *result) {
+    gc_sweep sweep = {.graph = graph, .result = result};
+    gpuchar_status status = gc_intervals_read(graph, result, &sweep.starts, &sweep.ends);
+    const size_t branches = count_branches(graph), blocks = (size_t)graph->block_count + 1;
+    uint8_t *uniform = calloc(blocks, 1);
+    if (!status) {
+        sweep.open = malloc((result->interval_count + 1) * sizeof *sweep.open);
+        sweep.above = malloc(blocks * sizeof *sweep.above);
+        result->branches = malloc((branches + 1) * sizeof *result->branches);
+        sweep.uniform = uniform;
+        if (!sweep.open || !sweep.above || !result->branches || !uniform)
+            status = gc_fail_memory((branches + 1) * sizeof *result->branches);
+    }
+    if (!status) status = gc_uniform_find(graph, uniform);
+    if (!status) {
+        find_above(graph, sweep.above);
+        sweep_all(&sweep);
+    }
+    free(uniform);
+    free(sweep.starts);
+    free(sweep.ends);
+    free(sweep.open);
+    free(sweep.above);
+    if (status) gpuchar_sass_reconvergence_free(result);
+    return status;
+}

@@ -1,0 +1,274 @@
+/*
+ * Which branches go the same way in all threads of a warp. A value is the same in all threads when all that it was made
+ * from is: constants, parameters, block indices. Nothing is the same that was made where only some threads of the warp may have
+ * been: between a divergent branch and the place where its ways meet again. So the question is asked backward from
+ * each branch, and what is not the same is then told forward to all that depends on it, branches included, until nothing
+ * changes.
+ */
+#include <core/error.h>
+#include <sass/effects.h>
+#include <sass/reconvergence.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a value is made from. */
+typedef enum { NODE_MADE, NODE_ENTERS, NODE_BRANCH } node_kind;
+
+typedef struct node {
+    uint32_t at;    /* MADE: instruction; ENTERS: block, whose first instruction it is valid at; BRANCH: block */
+    uint16_t value; /* of GC_VALUES */
+    uint8_t kind;
+    bool differs;       /* between threads */
+    uint32_t first_use; /* list of nodes that depend on it */
+    uint32_t next_made; /* of the same block */
+} node;
+
+typedef struct use {
+    uint32_t node;
+    uint32_t next;
+} use;
+
+typedef struct analysis {
+    const gc_graph *graph;
+    gc_effects effects;
+    gc_writes *writes; /* by instruction */
+    node *nodes;
+    use *uses;
+    uint32_t *slots; /* hash table of nodes */
+    uint32_t *made;  /* by block: first node of a value made there */
+    uint8_t *apart;  /* by block: only some threads may be there */
+    uint32_t *todo;  /* nodes that differ and whose users were not told */
+    uint32_t *todo_blocks;
+    uint32_t node_count, node_capacity, use_count, use_capacity, slot_count, todo_count, todo_capacity, block_count;
+    bool failed; /* out of memory */
+} analysis;
+
+static bool grow(void **array, uint32_t *capacity, size_t size) {
+    const uint32_t grown = *capacity ? *capacity * 2 : 256;
+    void *bigger = realloc(*array, grown * size);
+    if (!bigger) return false;
+    *array = bigger;
+    *capacity = grown;
+    return true;
+}
+
+/* ---- nodes ---- */
+
+static uint32_t hash(uint32_t at, uint32_t value, uint32_t kind) {
+    uint64_t mixed = ((uint64_t)at << 12 ^ (uint64_t)value << 2 ^ kind) * UINT64_C(0x9e3779b97f4a7c15);
+    return (uint32_t)(mixed >> 32);
+}
+
+static bool rehash(analysis *a) {
+    const uint32_t count = a->slot_count ? a->slot_count * 2 : 1024;
+    uint32_t *slots = malloc(count * sizeof *slots);
+    if (!slots) return false;
+    memset(slots, 0xff, count * sizeof *slots);
+    for (uint32_t i = 0; i < a->node_count; i++) {
+        uint32_t slot = hash(a->nodes[i].at, a->nodes[i].value, a->nodes[i].kind) & (count - 1);
+        while (slots[slot] != GC_NO_INDEX) slot = (slot + 1) & (count - 1);
+        slots[slot] = i;
+    }
+    free(a->slots);
+    a->slots = slots;
+    a->slot_count = count;
+    return true;
+}
+
+static void differ(analysis *a, uint32_t at) {
+    if (a->nodes[at].differs) return;
+    if (a->todo_count == a->todo_capacity && !grow((void **)&a->todo, &a->todo_capacity, sizeof *a->todo)) {
+        a->failed = true;
+        return;
+    }
+    a->nodes[at].differs = true;
+    a->todo[a->todo_count++] = at;
+}
+
+/* The node of a value; a new one when it was not asked for before. GC_NO_INDEX: out of memory. */
+static uint32_t node_of(analysis *a, node_kind kind, uint32_t at, uint32_t value) {
+    if (a->node_count * 2 >= a->slot_count && !rehash(a)) a->failed = true;
+    if (a->node_count == a->node_capacity && !grow((void **)&a->nodes, &a->node_capacity, sizeof *a->nodes))
+        a->failed = true;
+    if (a->failed) return GC_NO_INDEX;
+    uint32_t slot = hash(at, value, kind) & (a->slot_count - 1);
+    for (; a->slots[slot] != GC_NO_INDEX; slot = (slot + 1) & (a->slot_count - 1)) {
+        const node *n = &a->nodes[a->slots[slot]];
+        if (n->at == at && n->value == value && n->kind == kind) return a->slots[slot];
+    }
+    const uint32_t made = a->slots[slot] = a->node_count++;
+    a->nodes[made] = (node){
+        .at = at, .value = (uint16_t)value, .kind = (uint8_t)kind, .first_use = GC_NO_INDEX, .next_made = GC_NO_INDEX};
+    if (kind == NODE_MADE) {
+        const uint32_t block = gc_graph_block_of(a->graph, at);
+        a->nodes[made].next_made = a->made[block];
+        a->made[block] = made;
+        if (a->apart[block]) differ(a, made);
+    }
+    return made;
+}
+
+static void depend(analysis *a, uint32_t user, uint32_t on) {
+    if (a->failed) return;
+    if (a->nodes[on].differs) {
+        differ(a, user);
+        return;
+    }
+    if (a->use_count == a->use_capacity && !grow((void **)&a->uses, &a->use_capacity, sizeof *a->uses)) {
+        a->failed = true;
+        return;
+    }
+    a->uses[a->use_count] = (use){user, a->nodes[on].first_use};
+    a->nodes[on].first_use = a->use_count++;
+}
+
+static gc_word word_at(const analysis *a, uint32_t instruction) {
+    gc_word word;
+    memcpy(&word, a->graph->code->bytes + gc_code_offset(a->graph->code, instruction), sizeof word);
+    return word;
+}
+
+/* The node of a value as it is before instruction `before` of a block. */
+static uint32_t find(analysis *a, uint32_t block, uint32_t before, uint32_t value) {
+    const uint32_t first = a->graph->blocks[block].first;
+    for (uint32_t i = before; i-- > first;)
+        if (gc_may_write(a->writes[i], value)) return node_of(a, NODE_MADE, i, value);
+    return node_of(a, NODE_ENTERS, block, value);
+}
+
+static void depend_on_value(analysis *a, uint32_t user, uint32_t block, uint32_t before, uint32_t value) {
+    const uint32_t on = find(a, block, before, value);
+    if (on != GC_NO_INDEX) depend(a, user, on);
+}
+
+/* ---- what a node depends on ---- */
+
+static void expand_made(analysis *a, uint32_t at) {
+    const uint32_t instruction = a->nodes[at].at, value = a->nodes[at].value;
+    const uint32_t block = gc_graph_block_of(a->graph, instruction);
+    const gc_word word = word_at(a, instruction);
+    const gc_sources sources = gc_effects_sources(&a->effects, word);
+    if (!sources.pure) {
+        differ(a, at);
+        return;
+    }
+    for (uint32_t i = 0; i < sources.count && !a->nodes[at].differs && !a->failed; i++)
+        depend_on_value(a, at, block, instruction, sources.values[i]);
+    const uint32_t guard = (uint32_t)gc_bits(word, 14, 12);
+    const bool always = guard == GC_PREDICATE_TRUE && !gc_bits(word, 15, 15);
+    if (always && gc_effects_replaces(&a->effects, word, value)) return;
+    /* The old value may stay. */
+    if (guard != GC_PREDICATE_TRUE) depend_on_value(a, at, block, instruction, GC_VALUE_PREDICATE + guard);
+    depend_on_value(a, at, block, instruction, value);
+}
+
+static void expand_enters(analysis *a, uint32_t at) {
+    const gc_graph *graph = a->graph;
+    const uint32_t block = a->nodes[at].at, value = a->nodes[at].value;
+    if (block == 0) { /* what a caller left */
+        differ(a, at);
+        return;
+    }
+    for (uint32_t i = graph->in.first[block]; i < graph->in.first[block + 1] && !a->nodes[at].differs && !a->failed;
+         i++) {
+        const uint32_t from = graph->in.to[i];
+        depend_on_value(a, at, from, graph->blocks[from].first + graph->blocks[from].instructions, value);
+    }
+}
+
+static void expand_branch(analysis *a, uint32_t at, const gc_control *control) {
+    const uint32_t block = a->nodes[at].at;
+    const uint32_t guard = control->guard & 7, second = control->second & 7;
+    if (guard != GC_PREDICATE_TRUE) depend_on_value(a, at, block, control->index, GC_VALUE_PREDICATE + guard);
+    if (second != GC_PREDICATE_TRUE) depend_on_value(a, at, block, control->index, GC_VALUE_PREDICATE + second);
+    if (control->kind != GC_OP_INDIRECT) return;
+    const uint32_t address = (uint32_t)gc_bits(word_at(a, control->index), 31, 24);
+    for (uint32_t i = 0; i < 2; i++)
+        if (address + i < GC_REGISTER_ZERO) depend_on_value(a, at, block, control->index, address + i);
+}
+
+/* ---- what follows from a difference ---- */
+
+/* Marks the blocks on the post-dominators' way from a block's successors to where they meet: not all threads come there. */
+static void set_apart(analysis *a, uint32_t from) {
+    const gc_graph *graph = a->graph;
+    const gc_tree *tree = &graph->post_dominators;
+    uint32_t count = 0;
+    a->todo_blocks[count++] = from;
+    while (count) {
+        const uint32_t block = a->todo_blocks[--count], meet = tree->parent[block];
+        if (graph->out.first[block + 1] - graph->out.first[block] < 2) continue;
+        for (uint32_t i = graph->out.first[block]; i < graph->out.first[block + 1]; i++) {
+            for (uint32_t b = graph->out.to[i]; b != meet; b = tree->parent[b]) {
+                if (a->apart[b]) continue;
+                a->apart[b] = 1;
+                a->todo_blocks[count++] = b;
+                for (uint32_t n = a->made[b]; n != GC_NO_INDEX; n = a->nodes[n].next_made) differ(a, n);
+            }
+        }
+    }
+}
+
+static void tell_users(analysis *a) {
+    while (a->todo_count && !a->failed) {
+        const uint32_t at = a->todo[--a->todo_count];
+        if (a->nodes[at].kind == NODE_BRANCH) set_apart(a, a->nodes[at].at);
+        for (uint32_t u = a->nodes[at].first_use; u != GC_NO_INDEX; u = a->uses[u].next) differ(a, a->uses[u].node);
+    }
+}
+
+static bool is_asked(const gc_graph *graph, const gc_control *control, uint32_t *block) {
+    if (control->kind != GC_OP_BRANCH && control->kind != GC_OP_INDIRECT) return false;
+    if (control->flags & GC_CONTROL_UNIFORM) return false;
+    *block = gc_graph_block_of(graph, control->index);
+    return gc_graph_reaches(graph, *block) && graph->blocks[*block].edges >= 2;
+}
+
+static void run(analysis *a, uint8_t *uniform) {
+    const gc_graph *graph = a->graph;
+    uint32_t block = 0, expanded = 0;
+    for (uint32_t i = 0; i < graph->instruction_count; i++)
+        a->writes[i] = gc_effects_writes(&a->effects, word_at(a, i));
+    for (uint32_t i = 0; i < graph->control_count && !a->failed; i++) {
+        if (!is_asked(graph, &graph->controls[i], &block)) continue;
+        uniform[block] = 1;
+        const uint32_t at = node_of(a, NODE_BRANCH, block, 0);
+        if (at != GC_NO_INDEX) expand_branch(a, at, &graph->controls[i]);
+        for (; expanded < a->node_count && !a->failed; expanded++) {
+            if (a->nodes[expanded].differs || a->nodes[expanded].kind == NODE_BRANCH) continue;
+            if (a->nodes[expanded].kind == NODE_MADE)
+                expand_made(a, expanded);
+            else
+                expand_enters(a, expanded);
+        }
+        tell_users(a);
+    }
+    for (uint32_t i = 0; i < a->node_count; i++)
+        if (a->nodes[i].kind == NODE_BRANCH && a->nodes[i].differs) uniform[a->nodes[i].at] = 0;
+}
+
+gpuchar_status gc_uniform_find(const gc_graph *graph, uint8_t *uniform) {
+    memset(uniform, 0, graph->block_count);
+    if (graph->code->arch < 70) return GPUCHAR_OK;
+    const size_t blocks = (size_t)graph->block_count + 1;
+    analysis a = {.graph = graph, .block_count = graph->block_count};
+    gc_effects_make(graph->code->arch, &a.effects);
+    a.made = malloc(blocks * sizeof *a.made);
+    a.apart = calloc(blocks, 1);
+    a.todo_blocks = malloc(blocks * sizeof *a.todo_blocks);
+    a.writes = malloc(graph->instruction_count * sizeof *a.writes);
+    a.failed = !a.writes || !a.made || !a.apart || !a.todo_blocks;
+    if (!a.failed) {
+        memset(a.made, 0xff, blocks * sizeof *a.made);
+        run(&a, uniform);
+    }
+    free(a.writes);
+    free(a.nodes);
+    free(a.uses);
+    free(a.slots);
+    free(a.made);
+    free(a.apart);
+    free(a.todo);
+    free(a.todo_blocks);
+    return a.failed ? gc_fail_memory(blocks * sizeof *a.made) : GPUCHAR_OK;
+}
