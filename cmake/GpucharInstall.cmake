@@ -20,10 +20,14 @@ configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/gpucharConfig.cmake.i
   "${PROJECT_BINARY_DIR}/gpucharConfig.cmake" INSTALL_DESTINATION "${_package}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/gpucharConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/gpucharConfig.cmake" "${PROJECT_BINARY_DIR}/gpucharConfigVersion.cmake"
-  "${PROJECT_SOURCE_DIR}/cmake/GpucharJansson.cmake" DESTINATION "${_package}" COMPONENT development)
+  "${PROJECT_SOURCE_DIR}/cmake/GpucharJansson.cmake" "${PROJECT_SOURCE_DIR}/cmake/GpucharPacking.cmake" DESTINATION "${_package}" COMPONENT development)
 
 # Folders relative to the .pc file, so that an installed tree can be moved.
 file(RELATIVE_PATH GPUCHAR_PC_PREFIX "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
 string(REGEX REPLACE "/$" "" GPUCHAR_PC_PREFIX "${GPUCHAR_PC_PREFIX}")
+set(GPUCHAR_PC_PACKING "")
+foreach(_name IN LISTS GPUCHAR_PACKINGS)
+  string(APPEND GPUCHAR_PC_PACKING "-l${_name} ")
+endforeach()
 configure_file("${PROJECT_SOURCE_DIR}/pkgconfig/gpuchar.pc.in" "${PROJECT_BINARY_DIR}/gpuchar.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/gpuchar.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT development)

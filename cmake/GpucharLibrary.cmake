@@ -10,8 +10,14 @@ set_source_files_properties("${PROJECT_SOURCE_DIR}/src/worker/locate.c" PROPERTI
 set_target_properties(gpuchar_objects PROPERTIES
   POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 target_include_directories(gpuchar_objects PUBLIC "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
+set(GPUCHAR_PACKING_LIBRARIES "")
+foreach(_name IN LISTS GPUCHAR_PACKINGS)
+  string(TOUPPER "GC_HAVE_${_name}" _macro)
+  set_property(SOURCE "${PROJECT_SOURCE_DIR}/src/sass/unpack.c" APPEND PROPERTY COMPILE_DEFINITIONS "${_macro}")
+  list(APPEND GPUCHAR_PACKING_LIBRARIES gpuchar::${_name})
+endforeach()
 target_link_libraries(gpuchar_objects PUBLIC
-  gpuchar_flags gpuchar_cuda_headers gpuchar::jansson Threads::Threads ${CMAKE_DL_LIBS} m)
+  ${GPUCHAR_PACKING_LIBRARIES} gpuchar_flags gpuchar_cuda_headers gpuchar::jansson Threads::Threads ${CMAKE_DL_LIBS} m)
 
 set(_public_include
   "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
@@ -27,7 +33,7 @@ set_target_properties(gpuchar PROPERTIES
   LINK_DEPENDS "${GPUCHAR_MAP}")
 target_include_directories(gpuchar INTERFACE ${_public_include})
 target_link_libraries(gpuchar PRIVATE
-  $<BUILD_INTERFACE:gpuchar_flags> $<BUILD_INTERFACE:gpuchar::jansson> Threads::Threads ${CMAKE_DL_LIBS} m)
+  $<BUILD_INTERFACE:gpuchar_flags> $<BUILD_INTERFACE:gpuchar::jansson> "$<BUILD_INTERFACE:${GPUCHAR_PACKING_LIBRARIES}>" Threads::Threads ${CMAKE_DL_LIBS} m)
 target_link_options(gpuchar PRIVATE "LINKER:--version-script=${GPUCHAR_MAP}")
 # A dlclose must not unmap the code: the fork handler and NVIDIA's libraries, which are never closed, keep pointers into
 # it, and the default runtime lives as long as the process.
@@ -50,14 +56,14 @@ add_library(gpuchar::gpuchar_static ALIAS gpuchar_static)
 set_target_properties(gpuchar_static PROPERTIES LINKER_LANGUAGE C OUTPUT_NAME gpuchar)
 target_include_directories(gpuchar_static INTERFACE ${_public_include})
 target_link_libraries(gpuchar_static PRIVATE
-  $<BUILD_INTERFACE:gpuchar_flags> gpuchar::jansson Threads::Threads ${CMAKE_DL_LIBS} m)
+  $<BUILD_INTERFACE:gpuchar_flags> gpuchar::jansson ${GPUCHAR_PACKING_LIBRARIES} Threads::Threads ${CMAKE_DL_LIBS} m)
 
 # ---- internal, for tests
 add_library(gpuchar_internal STATIC $<TARGET_OBJECTS:gpuchar_objects>)
 set_target_properties(gpuchar_internal PROPERTIES LINKER_LANGUAGE C)
 target_include_directories(gpuchar_internal INTERFACE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
 target_link_libraries(gpuchar_internal INTERFACE
-  gpuchar_flags gpuchar_cuda_headers gpuchar::jansson Threads::Threads ${CMAKE_DL_LIBS} m)
+  gpuchar_flags gpuchar_cuda_headers gpuchar::jansson ${GPUCHAR_PACKING_LIBRARIES} Threads::Threads ${CMAKE_DL_LIBS} m)
 
 # The map and the headers must name the same functions, or a function would be missing from the shared library.
 add_custom_command(

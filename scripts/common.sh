@@ -55,6 +55,9 @@ has_cmocka() {
   [ -n "$cc" ] && compiles -lcmocka <<<$'#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <setjmp.h>\n#include <cmocka.h>\nint main(void) { return 0; }'
 }
 
+has_lz4() { [ -n "$cc" ] && compiles -llz4 <<<$'#include <lz4.h>\nint main(void) { return LZ4_versionNumber() == 0; }'; }
+has_zstd() { [ -n "$cc" ] && compiles -lzstd <<<$'#include <zstd.h>\nint main(void) { return ZSTD_versionNumber() == 0; }'; }
+
 find_cmake() {
   cmake=
   local candidate version
@@ -166,6 +169,9 @@ look() {
       # For the tests in C++ and those of the installed package; a user without them sees these tests skipped.
       have g++ || have clang++ || apt+=(g++)
       have pkg-config || apt+=(pkg-config)
+      # Optional: the library is built without what is not there.
+      has_lz4 || apt+=(liblz4-dev)
+      has_zstd || apt+=(libzstd-dev)
     fi
   fi
   find_cuda

@@ -27,7 +27,7 @@ pack() {
     cp "$from/tests/$program" "$to/tests/"
   done
   # Libraries lie beside the programs ($ORIGIN); tests are one folder down.
-  for library in libgpuchar.so.0 libjansson.so.4 libcmocka.so.0; do
+  for library in libgpuchar.so.0 libjansson.so.4 libcmocka.so.0 liblz4.so.1 libzstd.so.1; do
     for program in "$to/quick_char" "$to"/tests/*; do
       [ -f "$program" ] || continue
       case $program in *.so*) continue ;; esac # links to libraries that were packed a moment ago

@@ -24,7 +24,7 @@ names=$(nm -g --defined-only "$static" | awk 'NF == 3 {print $3}' | sort)
 needed=$(readelf -d "$shared" | sed -nE 's/.*\(NEEDED\).*\[(.*)\]/\1/p')
 for library in $needed; do
   case $library in
-    libc.so.* | libm.so.* | libdl.so.* | libpthread.so.* | librt.so.* | libjansson.so.* | ld-linux*) ;;
+    libc.so.* | libm.so.* | libdl.so.* | libpthread.so.* | librt.so.* | libjansson.so.* | liblz4.so.* | libzstd.so.* | ld-linux*) ;;
     *) echo "the shared library needs $library" >&2; exit 1 ;;
   esac
 done

@@ -1,0 +1,38 @@
+# Makes gpuchar::lz4 and gpuchar::zstd, which unpack fat binaries: for the build where they are found, and, installed, for consumers
+# of the static library, which needs those that it was built with (gpuchar_PACKINGS).
+# In the build GPUCHAR_LZ4 and GPUCHAR_ZSTD say what is wanted: AUTO takes what is there, ON demands it, OFF leaves it out.
+function(gpuchar_find_packing name header package)
+  string(TOUPPER "${name}" _upper)
+  find_path(GPUCHAR_${_upper}_INCLUDE_DIR ${header})
+  find_library(GPUCHAR_${_upper}_LIBRARY NAMES lib${name}.so ${name})
+  mark_as_advanced(GPUCHAR_${_upper}_INCLUDE_DIR GPUCHAR_${_upper}_LIBRARY)
+  if(GPUCHAR_${_upper}_INCLUDE_DIR AND GPUCHAR_${_upper}_LIBRARY)
+    add_library(gpuchar::${name} UNKNOWN IMPORTED GLOBAL)
+    set_target_properties(gpuchar::${name} PROPERTIES
+      IMPORTED_LOCATION "${GPUCHAR_${_upper}_LIBRARY}"
+      INTERFACE_INCLUDE_DIRECTORIES "${GPUCHAR_${_upper}_INCLUDE_DIR}")
+  elseif(GPUCHAR_${_upper} STREQUAL "ON")
+    message(FATAL_ERROR "GPUCHAR_${_upper} is ON, but ${name} is not found (Debian and Ubuntu: apt-get install ${package}).")
+  endif()
+endfunction()
+
+set(_gpuchar_lz4_is "lz4.h;liblz4-dev")
+set(_gpuchar_zstd_is "zstd.h;libzstd-dev")
+if(NOT DEFINED gpuchar_PACKINGS)
+  set(GPUCHAR_LZ4 AUTO CACHE STRING "Unpack LZ4: AUTO, ON or OFF")
+  set(GPUCHAR_ZSTD AUTO CACHE STRING "Unpack zstd: AUTO, ON or OFF")
+  set_property(CACHE GPUCHAR_LZ4 GPUCHAR_ZSTD PROPERTY STRINGS AUTO ON OFF)
+  set(_gpuchar_wanted lz4 zstd)
+  set(GPUCHAR_PACKINGS "")
+else()
+  set(_gpuchar_wanted ${gpuchar_PACKINGS})
+endif()
+foreach(_gpuchar_name IN LISTS _gpuchar_wanted)
+  string(TOUPPER "${_gpuchar_name}" _gpuchar_upper)
+  if(NOT TARGET gpuchar::${_gpuchar_name} AND NOT GPUCHAR_${_gpuchar_upper} STREQUAL "OFF")
+    gpuchar_find_packing(${_gpuchar_name} ${_gpuchar_${_gpuchar_name}_is})
+  endif()
+  if(TARGET gpuchar::${_gpuchar_name} AND NOT GPUCHAR_${_gpuchar_upper} STREQUAL "OFF")
+    list(APPEND GPUCHAR_PACKINGS ${_gpuchar_name})
+  endif()
+endforeach()
