@@ -5,7 +5,8 @@ usage: compare_containers.py --cuobjdump CUOBJDUMP [--sample N] FILE...
 
 cuobjdump looks into the sections made for fat binaries; the library also into the rest of a file. So of what it finds
 in those sections the number must be equal, architecture by architecture, and what lies elsewhere is counted apart. Of
-a sample, spread evenly, the unpacked bytes must be equal too. Exit status 1 when anything differs. cuobjdump comes with
+a sample, spread evenly, the unpacked bytes must be equal too. All cubins, wherever they lie, must unpack and be what
+their entries say. Exit status 1 when anything differs. cuobjdump comes with
 scripts/wheels.sh cuobjdump-13.5.37.
 """
 import argparse
@@ -101,10 +102,13 @@ def compare_file(tools, path, sample):
     theirs = their_cubins(tools["cuobjdump"], path)
     equal = [image.arch for image in inside] == [architecture(name) for name in theirs]
     compared, different = compare_bytes(tools, path, inside, theirs, sample) if equal else (0, 0)
+    check = subprocess.run([tools["list"], path, "check"], capture_output=True, text=True, check=False)
+    whole = check.returncode == 0 and int(check.stdout.split()[0]) == len(cubins)
     print("%s: %d images; cubins: %d in the sections, cuobjdump finds %d%s; %d elsewhere; bytes of %d compared, %d "
-          "different" % (os.path.basename(path), len(images), len(inside), len(theirs), "" if equal else ", NOT EQUAL",
-                         len(cubins) - len(inside), compared, different))
-    return equal and different == 0
+          "different; all unpacked: %s" % (os.path.basename(path), len(images), len(inside), len(theirs), "" if equal else ", NOT EQUAL",
+                         len(cubins) - len(inside), compared, different,
+                                           "%s bytes" % check.stdout.split()[2] if whole else "NO " + check.stderr.strip()))
+    return equal and whole and different == 0
 
 
 def main():
