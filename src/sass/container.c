@@ -115,7 +115,7 @@ static gpuchar_status walk(gc_container *container, gc_range range, uint32_t dep
     if (depth == NESTING_MAX) return bad("too many in each other");
     uint64_t at = range.begin + SARMAG;
     while (at < range.end) {
-        gc_range member;
+        gc_range member = {0};
         gpuchar_status status = next_member(container, &at, range.end, &member);
         if (!status) status = walk(container, member, depth + 1);
         if (status) return status;
