@@ -262,9 +262,7 @@ static void test_broken_archives(void **state) {
 
 static void test_other_files(void **state) {
     (void)state;
-    const char *const texts[] = {"", "x",
-                                 "\x7f"
-                                 "ELF",
+    const char *const texts[] = {"", "x", "\177ELF",
                                  "no such file at all, but long enough to hold the header of an ELF file, 64 bytes"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         bytes file = {malloc(strlen(texts[i]) + 1), strlen(texts[i])};
