@@ -14,6 +14,7 @@
 #include <gpuchar/profile.h>
 #include <gpuchar/runtime.h>
 #include <gpuchar/sass.h>
+#include <gpuchar/sass_file.h>
 #include <gpuchar/schema.h>
 #include <gpuchar/session.h>
 #include <gpuchar/stat.h>

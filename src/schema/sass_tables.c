@@ -1,8 +1,21 @@
 /* Tables of what is read from machine code. */
-#include <gpuchar/sass.h>
+#include <gpuchar/sass_file.h>
 #include <schema/table.h>
 
 #define F(member, kind, unit, doc) GC_FIELD(THIS, member, kind, unit, doc)
+
+#define THIS gpuchar_sass_entry
+static const gpuchar_field entry_fields[] = {
+    F(offset_bytes, U64, "bytes", "where it lies in the file"),
+    F(stored_bytes, U64, "bytes", "how many it takes there"),
+    F(unpacked_bytes, U64, "bytes", "and when it is unpacked"),
+    F(kind, U32, "", "GPUCHAR_SASS_ENTRY_..."),
+    F(packing, U32, "", "GPUCHAR_SASS_PACKING_..."),
+    F(architecture, U32, "", "90: sm_90"),
+};
+const gpuchar_schema gc_schema_sass_entry =
+    GC_SCHEMA(gpuchar_sass_entry, entry_fields, 0, GC_NONE, "one image in a file");
+#undef THIS
 
 #define THIS gpuchar_sass_info
 static const gpuchar_field info_fields[] = {
