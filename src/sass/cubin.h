@@ -45,7 +45,9 @@ static inline uint32_t gc_code_unit(const gc_code *code) {
  * is no instruction and has no number.
  */
 static inline size_t gc_code_count(const gc_code *code) {
-    return code->arch >= 70 ? code->size / 16 : code->size / 32 * 3;
+    if (code->arch >= 70) return code->size / 16;
+    const size_t rest = code->size % 32 / 8; /* a function may end within a group: another one begins there */
+    return code->size / 32 * 3 + (rest ? rest - 1 : 0);
 }
 /* Of instruction `index`, counted from bytes[0]. */
 static inline size_t gc_code_offset(const gc_code *code, size_t index) {
@@ -56,7 +58,7 @@ static inline size_t gc_code_index(const gc_code *code, uint64_t pc) {
     if (pc < code->offset || pc - code->offset >= code->size) return SIZE_MAX;
     const size_t at = (size_t)(pc - code->offset);
     if (code->arch >= 70) return at % 16 ? SIZE_MAX : at / 16;
-    return at % 8 || at % 32 == 0 || at / 32 >= code->size / 32 ? SIZE_MAX : at / 32 * 3 + at % 32 / 8 - 1;
+    return at % 8 || at % 32 == 0 ? SIZE_MAX : at / 32 * 3 + at % 32 / 8 - 1;
 }
 /*
  * Targets of the indirect branch at `pc` (attribute 0x34): writes up to `capacity`, returns the number (which may be
