@@ -103,12 +103,12 @@ static void decode_control(const gc_code *code, gc_word word, gc_instruction *in
         decode_barrier(word, GC_OP_BREAK, in);
         return;
     case 0x949:
-    case 0x1949: /* an older name of BRXU, up to sm_75 */
+    case 0x1949: /* the same, up to sm_75 */
     case 0x1958:
         in->kind = GC_OP_INDIRECT;
-        in->condition = in->opcode == 0x949 ? 0 : (uint8_t)gc_bits(word, 33, 32);
+        in->condition = in->opcode == 0x1958 ? (uint8_t)gc_bits(word, 33, 32) : 0;
         in->mode = (uint8_t)gc_bits(word, 86, 85);
-        in->uniform = in->opcode != 0x949 && !guarded(in);
+        in->uniform = in->opcode == 0x1958 && !guarded(in);
         break;
     case 0x94a:
     case 0x194a:
@@ -190,14 +190,24 @@ static void decode_families(const gc_code *code, gc_word word, gc_instruction *i
     }
 }
 
+/* Other instructions have other things in those bits. By opcode bits [8:0]. */
+static bool has_second_field(uint32_t low) {
+    /* BSYNC to JMP, JMX, EXIT, RET, BRXU, JMXU, KILL, NANOSLEEP, from 0x140 on. */
+    const uint32_t control = 0x000037fe | 1u << 0x10 | 1u << 0x18 | 1u << 0x19 | 1u << 0x1b | 1u << 0x1d;
+    return (low >= 0x140 && low < 0x160 && (control >> (low - 0x140) & 1)) || low == 0x11b; /* ENDCOLLECTIVE */
+}
+
 static void decode_common(gc_word word, gc_instruction *in) {
     in->opcode = (uint16_t)(gc_bits(word, 11, 0) | gc_bits(word, 91, 91) << 12);
     in->target = GC_NO_TARGET;
     in->special = GC_SPECIAL_NONE;
     in->guard = (uint8_t)gc_bits(word, 14, 12);
     in->guard_not = (uint8_t)gc_bits(word, 15, 15);
-    in->second = (uint8_t)gc_bits(word, 89, 87);
-    in->second_not = (uint8_t)gc_bits(word, 90, 90);
+    in->second = GC_PREDICATE_TRUE;
+    if (has_second_field(in->opcode & 0x1ff)) {
+        in->second = (uint8_t)gc_bits(word, 89, 87);
+        in->second_not = (uint8_t)gc_bits(word, 90, 90);
+    }
     in->stall = (uint8_t)gc_bits(word, 108, 105);
     in->yield = (uint8_t)gc_bits(word, 109, 109);
     in->write_barrier = (uint8_t)gc_bits(word, 112, 110);

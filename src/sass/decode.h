@@ -55,7 +55,7 @@ typedef struct gc_instruction {
     uint8_t kind;    /* gc_op_kind */
     uint8_t guard;   /* predicate number, 7: PT */
     uint8_t guard_not;
-    uint8_t second; /* second predicate of branches, EXIT, BREAK; 7: PT */
+    uint8_t second; /* second predicate of control flow: branches, EXIT, BREAK ...; 7: PT */
     uint8_t second_not;
     uint8_t condition; /* BRA, BRXU, JMP: 0, 1 .U, 2 .DIV, 3 .CONV; before sm_70: the condition code, 15: true */
     /*

@@ -88,13 +88,21 @@ static void decode_flow(uint64_t word, control what, gc_instruction *in) {
     }
     if (what.kind == GC_OP_BRANCH && constant) in->kind = GC_OP_INDIRECT;
     decode_guard(word, in);
+    if (in->opcode >> 4 == 0xe30) in->mode = constant; /* EXIT */
     in->condition = (uint8_t)field(word, 4, 0);
     in->never = in->condition == 0 || (in->guard == GC_PREDICATE_TRUE && in->guard_not);
     in->conditional = in->guard != GC_PREDICATE_TRUE || in->guard_not || in->condition != GC_CONDITION_TRUE;
     in->uniform = how != FORM_BARE && field(word, 7, 7);
 }
 
+/* GETCRSPTR to SETLMEMBASE, RTT, SAM, RAM, IDE, BPT, and STP. */
+static bool has_no_guard(uint16_t opcode) {
+    return (opcode >= 0xe2c0 && opcode < 0xe300) || (opcode >= 0xe360 && opcode < 0xe3b0) ||
+           (opcode & 0xfff8) == 0xeea0;
+}
+
 static void decode_other(uint64_t word, gc_instruction *in) {
+    if (has_no_guard(in->opcode)) return;
     decode_guard(word, in);
     in->never = in->guard == GC_PREDICATE_TRUE && in->guard_not;
     const uint16_t low = in->opcode & 0xfff8;
