@@ -1,143 +1,44 @@
 #!/usr/bin/env python3
 """Compares the library's decoder with NVIDIA's nvdisasm, instruction by instruction. Needs no GPU.
 
-usage: compare_disassembly.py --nvdisasm NVDISASM [--nvrtc LIBNVRTC] [--no-registers] [SOURCE.cu[:DEFINE=VALUE,...] ...]
+usage: compare_disassembly.py --nvdisasm NVDISASM [--nvrtc LIBNVRTC]... [options] [SOURCE.cu[:DEFINE=VALUE,...] ...]
 
-Without sources it takes the library's own kernels. Each is compiled for every architecture that NVRTC knows. Compared
-are base mnemonic, guard, branch target, barrier register and class, and of the instructions that proofs follow the
-registers. Exit status 1 when anything differs. nvdisasm comes with the wheel nvidia-cuda-nvdisasm.
+  --arch sm_90a,...  instead of every architecture that NVRTC knows, and its a-architectures
+  --since N          leave out architectures before sm_N: nvdisasm 13 knows none before sm_75
+  --registers        compare the registers of the instructions that proofs follow, too
+  --expect N         fail when fewer instructions were compared
+  --dump PROGRAM     tests/unit/sass_dump.c, built; otherwise it is built here
+
+Without sources it takes the library's own kernels, the control-flow corpus and tests/golden/instructions.cu. Compared are the
+base mnemonic and guard of every instruction, and of control flow second predicate, target, barrier, class, condition and every
+modifier; before sm_70 also where SYNC, BRK and RET go, as the stack of tokens and as the attribute tell it. Exit status 1 when
+anything differs, 77 when a tool is not there. scripts/wheels.sh gets the tools.
 """
 import argparse
 import collections
-import ctypes
+import concurrent.futures
 import os
-import re
-import subprocess
 import sys
 import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-KERNELS = os.path.join(ROOT, "src", "kernels")
-FLOW = {"BRA", "BRX", "BRXU", "BSSY", "BSYNC", "BREAK", "CALL", "RET", "EXIT", "WARPSYNC"}
-CHAINED = {"FFMA", "IMAD", "MUFU", "FADD", "FMUL", "LDG"}
-CLASSES = {"RELIABLE": 1, "RECONVERGENT": 2}
+import disassembly
 
-
-def load_nvrtc(path):
-    folder = os.path.dirname(path) or "/usr/local/cuda/lib64"
-    for name in sorted(os.listdir(folder)):
-        if name.startswith("libnvrtc-builtins.so"):
-            ctypes.CDLL(os.path.join(folder, name), mode=ctypes.RTLD_GLOBAL)
-    return ctypes.CDLL(path)
-
-
-def architectures(nvrtc):
-    count = ctypes.c_int()
-    nvrtc.nvrtcGetNumSupportedArchs(ctypes.byref(count))
-    found = (ctypes.c_int * count.value)()
-    nvrtc.nvrtcGetSupportedArchs(found)
-    return [arch for arch in found if arch >= 70]
-
-
-def compile_source(nvrtc, text, arch):
-    program = ctypes.c_void_p()
-    nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernel.cu", 0, None, None)
-    options = (ctypes.c_char_p * 2)(b"--gpu-architecture=sm_%d" % arch, b"--std=c++17")
-    size = ctypes.c_size_t()
-    if nvrtc.nvrtcCompileProgram(program, 2, options):
-        nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
-        log = ctypes.create_string_buffer(size.value)
-        nvrtc.nvrtcGetProgramLog(program, log)
-        raise SystemExit(log.value.decode())
-    nvrtc.nvrtcGetCUBINSize(program, ctypes.byref(size))
-    cubin = ctypes.create_string_buffer(size.value)
-    nvrtc.nvrtcGetCUBIN(program, cubin)
-    nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
-    return cubin.raw
-
-
-def read_nvdisasm(nvdisasm, path):
-    """{kernel: {pc: text with targets as numbers}}"""
-    run = subprocess.run([nvdisasm, "-c", "-hex", path], capture_output=True, text=True, check=True)
-    kernels, labels, waiting, kernel = {}, {}, [], None
-    for line in run.stdout.split("\n"):
-        section = re.match(r"\s*\.section\s+\.text\.([^,]+),", line)
-        label = re.match(r"([.$\w]+):\s*$", line)
-        code = re.match(r"\s*/\*([0-9a-f]+)\*/\s+(.*?);\s*/\* 0x", line)
-        if section:
-            kernel = section.group(1).strip('"')
-            kernels[kernel] = {}
-        elif label:
-            waiting.append((kernel, label.group(1)))
-        elif code and kernel:
-            pc = int(code.group(1), 16)
-            labels.update((name, pc) for name in waiting)
-            waiting = []
-            kernels[kernel][pc] = re.sub(r"\s+", " ", code.group(2)).strip()
-
-    def resolve(kernel, text):
-        def number(match):
-            name = (kernel, match.group(1))
-            return "0x%x" % labels[name] if name in labels else match.group(0)
-        return re.sub(r"`\(([^)]+)\)", number, text)
-    return {kernel: {pc: resolve(kernel, text) for pc, text in code.items()} for kernel, code in kernels.items()}
-
-
-def registers_of(base, text):
-    """Destination, a, b, c as the decoder names them; "-" for what is no vector register."""
-    names = []
-    for operand in text.split(" ", 1)[1].split(","):
-        operand = operand.strip()
-        if re.match(r"[!~]*(UP\w+|P\w)$", operand):
-            continue
-        operand = re.sub(r"^[-|~]+|\.reuse|\|", "", operand)
-        address = re.match(r"(?:desc\[\w+\])?\[(R\d+|RZ)", operand)
-        plain = re.match(r"R(\d+|Z)$", operand)
-        names.append(address.group(1) if address else operand if plain else "-")
-    if base == "MUFU":
-        names = [names[0], "-", names[1]]
-    if base == "LDG":
-        names = names[:2]
-    return (names + ["-"] * 4)[:4]
-
-
-def differences(base, text, fields, check_registers):
-    mnemonic, guard, target, barrier, barrier_class, _stall, *registers = fields
-    found = re.match(r"(?:(@!?U?P\w+) )?([A-Z0-9_.]+)", text)
-    wrong = []
-    if mnemonic != base:
-        wrong.append("mnemonic")
-    if (found.group(1) or "-") != guard and not (found.group(1) or "").startswith(("@UP", "@!UP")):
-        wrong.append("guard")
-    if base in FLOW:
-        numbers = re.findall(r"0x[0-9a-f]+", text)
-        if target != "-" and (not numbers or int(numbers[-1], 16) != int(target, 16)):
-            wrong.append("target")
-        if barrier != "-":
-            classes = [CLASSES[part] for part in found.group(2).split(".") if part in CLASSES] or [0]
-            if not re.search(r"\b%s\b" % barrier, text) or classes[0] != int(barrier_class):
-                wrong.append("barrier")
-    if check_registers and base in CHAINED:
-        expected = registers_of(base, text[found.start(2):])
-        if registers != expected:
-            wrong.append("registers " + " ".join(expected))
-    return wrong
-
-
-def build_dump(folder):
-    program = os.path.join(folder, "sass_dump")
-    files = [os.path.join(ROOT, "tests", "unit", "sass_dump.c")]
-    for part in ("sass", "core"):
-        source = os.path.join(ROOT, "src", part)
-        files += sorted(os.path.join(source, name) for name in os.listdir(source) if name.endswith(".c"))
-    include = ["-I" + os.path.join(ROOT, "src"), "-I" + os.path.join(ROOT, "include")]
-    subprocess.run([os.environ.get("CC", "cc"), "-std=gnu11", "-O1", *include, *files, "-o", program, "-lm"], check=True)
-    return program
+KERNELS = os.path.join(disassembly.ROOT, "src", "kernels")
+SPECIFIC = ("sm_90a", "sm_100a", "sm_100f", "sm_103a", "sm_110a", "sm_120a", "sm_121a")
 
 
 def read_text(path):
     with open(path, encoding="utf-8") as file:
         return file.read()
+
+
+def corpus():
+    """Every kernel file of the reconvergence study, behind its prelude."""
+    names = sorted(name for name in os.listdir(KERNELS) if name.startswith("corpus_"))
+    prelude = read_text(os.path.join(KERNELS, "corpus_prelude.cu")) if "corpus_prelude.cu" in names else ""
+    for name in names:
+        if name != "corpus_prelude.cu":
+            yield name, prelude + read_text(os.path.join(KERNELS, name))
 
 
 def own_kernels():
@@ -150,6 +51,10 @@ def own_kernels():
         yield "divergence_validation ways %d" % ways, "#define GPUCHAR_WAYS %d\n" % ways + validation
 
 
+def instructions():
+    yield "instructions.cu", read_text(os.path.join(disassembly.ROOT, "tests", "golden", "instructions.cu"))
+
+
 def given_kernels(arguments):
     for argument in arguments:
         path, _, defines = argument.partition(":")
@@ -159,44 +64,117 @@ def given_kernels(arguments):
         yield argument, text
 
 
-def compare_one(tools, name, text, arch, totals, check_registers):
-    path = os.path.join(tools["folder"], "kernel.cubin")
-    with open(path, "wb") as file:
-        file.write(compile_source(tools["nvrtc"], text, arch))
-    for kernel, code in read_nvdisasm(tools["nvdisasm"], path).items():
-        dump = subprocess.run([tools["dump"], path, kernel], capture_output=True, text=True, check=True)
-        for line in dump.stdout.splitlines():
-            pc, *fields = line.split(" ")
-            asm = code[int(pc, 16)]
-            base = re.match(r"(?:@!?U?P\w+ )?([A-Z0-9_]+)", asm).group(1)
-            totals["instructions"] += 1
-            totals["flow"] += base in FLOW
-            wrong = differences(base, asm, fields, check_registers)
-            totals["different"] += bool(wrong)
-            if wrong and totals["different"] <= 40:
-                print("sm_%d %s %s+0x%s: %s | %s | %s" % (arch, name, kernel, pc, asm, line, ", ".join(wrong)))
+def compare_tokens(lines, told, report):
+    """Where each instruction that takes a token goes: by the stack, by the attribute, by nvdisasm."""
+    counts = collections.Counter()
+    for words in lines[:-1]:
+        pc, followed, listed, reached, outside, call = words
+        wanted = ",".join("%x" % target for target in sorted(told.get(int(pc, 16), [])))
+        counts["token sites"] += 1
+        if listed != (wanted or "-"):
+            report("+0x%s: the attribute's %s, nvdisasm's %s" % (pc, listed, wanted))
+            counts["different"] += 1
+        if reached == "1" and outside == "0" and call == "0" and followed != listed:
+            report("+0x%s: the stack's %s, the attribute's %s" % (pc, followed, listed))
+            counts["different"] += 1
+        counts["followed"] += followed != "-" and followed == listed
+    return counts
+
+
+def compare_listing(listing, found, arch, name, registers=False):
+    """Counts, and the first differences as text."""
+    counts, shown = collections.Counter(), []
+
+    def report(text):
+        shown.append("sm_%d %s %s" % (arch, name, text))
+
+    for kernel, code in listing.code.items():
+        decoded, tokens = found[kernel]
+        if set(decoded) != set(code):
+            report("%s: %d instructions, nvdisasm has %d" % (kernel, len(decoded), len(code)))
+            counts["different"] += 1
+        for pc in sorted(set(decoded) & set(code)):
+            counts["instructions"] += 1
+            counts["flow"] += disassembly.is_flow(arch, disassembly.split(code[pc])[1])
+            wrong = disassembly.differences(arch, code[pc], decoded[pc], registers)
+            if wrong:
+                counts["different"] += 1
+                report("%s+0x%x: %s | %s | %s" % (kernel, pc, code[pc], decoded[pc], ", ".join(wrong)))
+        counts += compare_tokens(tokens, listing.told[kernel], lambda text: report(kernel + text))
+    return counts, shown
+
+
+def compare_one(tools, name, text, arch):
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(disassembly.compile_source(tools["nvrtc"], text, arch))
+        file.flush()
+        listing = disassembly.disassemble(tools["nvdisasm"], file.name)
+        found = disassembly.dump(tools["dump"], file.name, listing.code)
+    return compare_listing(listing, found, number_of(arch), name, tools["registers"])
+
+
+def number_of(arch):
+    return int(arch[3:].rstrip("af"))
+
+
+def wanted_architectures(nvrtc, arguments):
+    if arguments.arch:
+        return arguments.arch.split(",")
+    known = [arch for arch in disassembly.architectures(nvrtc) if arch >= arguments.since]
+    names = ["sm_%d" % arch for arch in known]
+    # The f-architectures came with CUDA 12.9.
+    return names + [name for name in SPECIFIC if number_of(name) in known and (name[-1] == "a" or 103 in known)]
+
+
+def show(name, counts):
+    print("%s: %d instructions, %d of control flow, %d that take a token (%d followed), %d different"
+          % (name, counts["instructions"], counts["flow"], counts["token sites"], counts["followed"], counts["different"]))
+
+
+def compare_all(tools, archs, kernels):
+    totals = collections.Counter()
+    # One thread compiles while another one's programs run.
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for arch in archs:
+            counts, shown = collections.Counter(), []
+            for part, texts in pool.map(lambda kernel, arch=arch: compare_one(tools, *kernel, arch), kernels):
+                counts += part
+                shown += texts
+            print("\n".join(shown[:20]), end="\n" * bool(shown))
+            show(arch, counts)
+            totals += counts
+    return totals
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nvdisasm", default="nvdisasm")
-    parser.add_argument("--nvrtc", default=os.environ.get("GPUCHAR_LIBNVRTC", "/usr/local/cuda/lib64/libnvrtc.so"))
-    parser.add_argument("--no-registers", action="store_true", help="compare no registers")
+    parser.add_argument("--nvrtc", action="append")
+    parser.add_argument("--arch")
+    parser.add_argument("--since", type=int, default=75)
+    parser.add_argument("--registers", action="store_true")
+    parser.add_argument("--expect", type=int, default=1)
+    parser.add_argument("--dump")
     parser.add_argument("sources", nargs="*")
     arguments = parser.parse_args()
-    nvrtc = load_nvrtc(arguments.nvrtc)
+    libraries = arguments.nvrtc or [os.environ.get("GPUCHAR_LIBNVRTC", "/usr/local/cuda/lib64/libnvrtc.so")]
+    for path in [*libraries, arguments.nvdisasm]:
+        if os.sep in path and not os.path.exists(path):
+            print("skipped: there is no %s" % path)
+            return 77
+    kernels = list(given_kernels(arguments.sources)) or [*own_kernels(), *corpus(), *instructions()]
     grand = collections.Counter()
     with tempfile.TemporaryDirectory() as folder:
-        tools = {"nvrtc": nvrtc, "nvdisasm": arguments.nvdisasm, "folder": folder, "dump": build_dump(folder)}
-        kernels = list(given_kernels(arguments.sources) if arguments.sources else own_kernels())
-        for arch in architectures(nvrtc):
-            totals = collections.Counter()
-            for name, text in kernels:
-                compare_one(tools, name, text, arch, totals, not arguments.no_registers)
-            print("sm_%d: %d instructions, %d of control flow, %d different"
-                  % (arch, totals["instructions"], totals["flow"], totals["different"]))
-            grand += totals
-    print("all: %d instructions, %d different" % (grand["instructions"], grand["different"]))
+        tools = {"nvdisasm": arguments.nvdisasm, "dump": arguments.dump or disassembly.build_dump(folder),
+                 "registers": arguments.registers}
+        for path in libraries:
+            print("with %s" % os.path.basename(os.path.dirname(path)))
+            tools["nvrtc"] = disassembly.load_nvrtc(path)
+            grand += compare_all(tools, wanted_architectures(tools["nvrtc"], arguments), kernels)
+    show("all", grand)
+    if grand["instructions"] < arguments.expect:
+        print("fewer than %d instructions: something was left out" % arguments.expect)
+        return 1
     return 1 if grand["different"] else 0
 
 

@@ -1,9 +1,8 @@
 #include <sass/decode.h>
+#include <sass/decode64.h>
 #include <sass/mnemonics.h>
 #include <sass/operands.h>
 #include <string.h>
-
-#define GC_SR_CLOCK_HIGH 0x51
 
 static bool guarded(const gc_instruction *in) {
     return in->guard != GC_PREDICATE_TRUE || in->guard_not;
@@ -14,14 +13,14 @@ static bool has_second(const gc_instruction *in) {
 }
 
 /* Immediate of branches: 48 bits, from sm_90 on 56 bits of which the low 8 stand apart. In units of 4 bytes. */
+static uint64_t distance(const gc_code *code, gc_word word) {
+    const uint64_t high = gc_bits(word, 81, 34);
+    if (code->arch < 90) return gc_sign_extend(high, 48) * 4;
+    return gc_sign_extend(high << 8 | gc_bits(word, 23, 16), 56) * 4;
+}
+
 static uint64_t branch_target(const gc_code *code, gc_word word, uint64_t pc) {
-    uint64_t offset = gc_bits(word, 81, 34);
-    uint32_t width = 48;
-    if (code->arch >= 90) {
-        offset = offset << 8 | gc_bits(word, 23, 16);
-        width = 56;
-    }
-    return pc + 16 + gc_sign_extend(offset, width) * 4;
+    return pc + 16 + distance(code, word);
 }
 
 static bool inside(const gc_code *code, uint64_t pc) {
@@ -50,12 +49,13 @@ static void decode_bra(const gc_code *code, gc_word word, gc_instruction *in) {
 static void decode_call(const gc_code *code, gc_word word, gc_instruction *in) {
     in->kind = GC_OP_CALL;
     in->mode = (uint8_t)gc_bits(word, 86, 86);
+    if (in->opcode == 0x943) in->target = distance(code, word);
     if (in->opcode != GC_OPCODE_CALL_REL) return;
     in->target = branch_target(code, word, in->pc);
     /* sm_80 to sm_89 branch this way: without a return address, to a label of the same function. */
-    if (gc_bits(word, 86, 86) && inside(code, in->target)) {
+    if (in->mode && inside(code, in->target)) {
         in->kind = GC_OP_BRANCH;
-        in->conditional = guarded(in);
+        in->conditional = guarded(in) || has_second(in);
     }
 }
 
@@ -64,6 +64,17 @@ static void decode_barrier(gc_word word, gc_op_kind kind, gc_instruction *in) {
     in->barrier = (uint8_t)gc_bits(word, 19, 16);
     in->barrier_class = (uint8_t)gc_bits(word, 73, 72);
     if (kind == GC_OP_BSSY) in->target = in->pc + 16 + gc_sign_extend(gc_bits(word, 63, 34), 30) * 4;
+}
+
+/* JMP with a uniform register or predicate asks for more than its guard, like BRA. */
+static void decode_jump(const gc_code *code, gc_word word, gc_instruction *in) {
+    const uint16_t low = in->opcode & 0x1ff;
+    in->kind = GC_OP_JUMP;
+    in->mode = (uint8_t)gc_bits(word, 86, 85);
+    if (in->opcode != 0x94c && in->opcode != 0x194c) in->condition = (uint8_t)gc_bits(word, 33, 32);
+    if (low == 0x14a && in->opcode != 0xb4a && in->opcode != 0x1b4a && in->opcode != 0x174a)
+        in->target = distance(code, word);
+    in->uniform = in->opcode == 0x1959 && !guarded(in);
 }
 
 static void decode_control(const gc_code *code, gc_word word, gc_instruction *in) {
@@ -92,8 +103,12 @@ static void decode_control(const gc_code *code, gc_word word, gc_instruction *in
         decode_barrier(word, GC_OP_BREAK, in);
         return;
     case 0x949:
+    case 0x1949: /* the same, up to sm_75 */
     case 0x1958:
         in->kind = GC_OP_INDIRECT;
+        in->condition = in->opcode == 0x1958 ? (uint8_t)gc_bits(word, 33, 32) : 0;
+        in->mode = (uint8_t)gc_bits(word, 86, 85);
+        in->uniform = in->opcode == 0x1958 && !guarded(in);
         break;
     case 0x94a:
     case 0x194a:
@@ -102,14 +117,17 @@ static void decode_control(const gc_code *code, gc_word word, gc_instruction *in
     case 0x1b4a:
     case 0x174a:
     case 0x94c:
+    case 0x194c:
     case 0x1959:
-        in->kind = GC_OP_JUMP;
+        decode_jump(code, word, in);
         break;
     case 0x950:
     case 0x1950:
         in->kind = GC_OP_RETURN;
+        in->mode = (uint8_t)gc_bits(word, 86, 85);
         break;
     case 0x94d:
+        in->mode = (uint8_t)gc_bits(word, 86, 84); /* fall through */
     case 0x95b:
         in->kind = GC_OP_EXIT;
         break;
@@ -132,9 +150,10 @@ static void decode_families(const gc_code *code, gc_word word, gc_instruction *i
         in->kind = GC_OP_WARPSYNC;
         in->mode = (uint8_t)gc_bits(word, 86, 85);
         /* sm_90 has a form without mask, .ALL; before, the mask is an immediate or a register. */
-        in->whole_warp = in->opcode == 0x948 &&
-                         (code->arch >= 90 ? gc_bits(word, 86, 85) == 0 : gc_bits(word, 63, 32) == 0xffffffff);
-        if (code->arch >= 90 && gc_bits(word, 86, 85) == 2) in->target = branch_target(code, word, in->pc);
+        in->whole_warp =
+            in->opcode == 0x948 && (code->arch >= 90 ? in->mode == 0 : gc_bits(word, 63, 32) == 0xffffffff);
+        in->mask = in->opcode == 0x948 ? code->arch >= 90 ? UINT32_MAX : (uint32_t)gc_bits(word, 63, 32) : 0;
+        if (code->arch >= 90 && in->mode == 2) in->target = branch_target(code, word, in->pc);
         break;
     case 0x108:
         in->function = (uint8_t)gc_bits(word, 77, 74);
@@ -147,9 +166,12 @@ static void decode_families(const gc_code *code, gc_word word, gc_instruction *i
     case 0x157:
         in->kind = GC_OP_BMOV;
         in->clear = gc_bits(word, 84, 84) != 0;
-        /* Out of a barrier its number stands where b does, into one where the destination does. */
-        in->barrier = (uint8_t)((in->opcode & 0x1ff) == 0x155 ? gc_bits(word, 27, 24) : gc_bits(word, 19, 16));
+        /* Numbers from 16 on are other registers, of the trap handler and of the thread's state. */
+        in->barrier = (uint8_t)gc_bits(word, 29, 24);
         if (in->opcode == 0x355) in->destination = (uint16_t)gc_bits(word, 23, 16);
+        break;
+    case 0x15c:
+        in->mode = (uint8_t)gc_bits(word, 86, 84); /* BPT: what kind of stop */
         break;
     case 0x15d:
         in->kind = GC_OP_NANOSLEEP;
@@ -161,11 +183,18 @@ static void decode_families(const gc_code *code, gc_word word, gc_instruction *i
         in->special = (uint16_t)gc_bits(word, 79, 72);
         /* CS2R and CS2UR say by bit 80 whether they read 64 bits; S2R and S2UR never do. */
         in->wide = ((in->opcode & 0x1ff) == 0x005 || (in->opcode & 0x1ff) == 0x0cb) && gc_bits(word, 80, 80);
-        if (in->special == GC_SPECIAL_CLOCK || in->special == GC_SR_CLOCK_HIGH) in->kind = GC_OP_CLOCK;
+        if (in->special == GC_SPECIAL_CLOCK || in->special == GC_SPECIAL_CLOCK_HIGH) in->kind = GC_OP_CLOCK;
         break;
     default:
         break;
     }
+}
+
+/* Other instructions have other things in those bits. By opcode bits [8:0]. */
+static bool has_second_field(uint32_t low) {
+    /* BSYNC to JMP, JMX, EXIT, RET, BRXU, JMXU, KILL, NANOSLEEP, from 0x140 on. */
+    const uint32_t control = 0x000037fe | 1u << 0x10 | 1u << 0x18 | 1u << 0x19 | 1u << 0x1b | 1u << 0x1d;
+    return (low >= 0x140 && low < 0x160 && (control >> (low - 0x140) & 1)) || low == 0x11b; /* ENDCOLLECTIVE */
 }
 
 static void decode_common(gc_word word, gc_instruction *in) {
@@ -174,8 +203,11 @@ static void decode_common(gc_word word, gc_instruction *in) {
     in->special = GC_SPECIAL_NONE;
     in->guard = (uint8_t)gc_bits(word, 14, 12);
     in->guard_not = (uint8_t)gc_bits(word, 15, 15);
-    in->second = (uint8_t)gc_bits(word, 89, 87);
-    in->second_not = (uint8_t)gc_bits(word, 90, 90);
+    in->second = GC_PREDICATE_TRUE;
+    if (has_second_field(in->opcode & 0x1ff)) {
+        in->second = (uint8_t)gc_bits(word, 89, 87);
+        in->second_not = (uint8_t)gc_bits(word, 90, 90);
+    }
     in->stall = (uint8_t)gc_bits(word, 108, 105);
     in->yield = (uint8_t)gc_bits(word, 109, 109);
     in->write_barrier = (uint8_t)gc_bits(word, 112, 110);
@@ -209,6 +241,10 @@ static const char *mixed_precision(const gc_code *code, gc_word word, const gc_i
 }
 
 void gc_decode(const gc_code *code, size_t offset, gc_instruction *instruction) {
+    if (code->arch < 70) {
+        gc_decode64(code, offset, instruction);
+        return;
+    }
     memset(instruction, 0, sizeof *instruction);
     gc_word word;
     memcpy(&word.low, code->bytes + offset, sizeof word.low);
@@ -219,5 +255,6 @@ void gc_decode(const gc_code *code, size_t offset, gc_instruction *instruction) 
     instruction->mnemonic = mixed ? mixed : gc_mnemonic(code->arch, instruction->opcode);
     gc_decode_operands(code->arch, word, instruction);
     decode_families(code, word, instruction);
-    decode_control(code, word, instruction);
+    /* All control flow, NOP among it. */
+    if ((instruction->opcode & 0x100) && (instruction->opcode & 0x1ff) < 0x160) decode_control(code, word, instruction);
 }

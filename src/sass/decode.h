@@ -1,6 +1,6 @@
 /*
- * Decoder of 128-bit SASS (sm_70 and later): control flow with all fields, scheduling of every instruction, base
- * mnemonics, and the registers of the instructions that proofs follow.
+ * Decoder of SASS: control flow with all fields, scheduling of every instruction and base mnemonics of sm_50 to sm_121; for
+ * sm_70 and later also the registers of the instructions that proofs follow.
  */
 #ifndef GC_SASS_DECODE_H
 #define GC_SASS_DECODE_H
@@ -42,19 +42,28 @@ typedef enum gc_op_kind {
 #define GC_SPECIAL_NONE 0xffff
 /* Special register of the SM clock: its low half, or, read wide, all of it. */
 #define GC_SPECIAL_CLOCK 0x50
+#define GC_SPECIAL_CLOCK_HIGH 0x51
 
 typedef struct gc_instruction {
-    uint64_t pc;     /* inside the section */
-    uint64_t target; /* branch, BSSY, WARPSYNC.COLLECTIVE; GC_NO_TARGET: none */
-    uint16_t opcode; /* bits [11:0] with bit 91 as bit 12 */
+    uint64_t pc; /* inside the section */
+    /*
+     * BRA, BSSY, CALL.REL, WARPSYNC.COLLECTIVE, and before sm_70 what pushes: inside the section. JMP and CALL.ABS: an address,
+     * which is what it is only after relocation. GC_NO_TARGET: none.
+     */
+    uint64_t target;
+    uint16_t opcode; /* bits [11:0] with bit 91 as bit 12; before sm_70: bits [63:48] */
     uint8_t kind;    /* gc_op_kind */
     uint8_t guard;   /* predicate number, 7: PT */
     uint8_t guard_not;
-    uint8_t second; /* second predicate of branches, EXIT, BREAK; 7: PT */
+    uint8_t second; /* second predicate of control flow: branches, EXIT, BREAK ...; 7: PT */
     uint8_t second_not;
-    uint8_t condition; /* BRA: 0, 1 .U, 2 .DIV, 3 .CONV; before sm_70: the condition code, 15: true */
-    uint8_t mode;      /* BRA: depth; WARPSYNC: bits 86 and 85; CALL: bit 86, NOINC */
-    uint8_t barrier;
+    uint8_t condition; /* BRA, BRXU, JMP: 0, 1 .U, 2 .DIV, 3 .CONV; before sm_70: the condition code, 15: true */
+    /*
+     * BRA, BRX, JMP: 1 .INC, 2 .DEC. CALL (and PRET): 1 .NOINC. RET: 1 .ABS, 2 .NODEC. EXIT: 1 .KEEPREFCOUNT, 2 .PREEMPTED,
+     * 4 .NO_ATEXIT. WARPSYNC up to sm_89: 2 .EXCLUSIVE, from sm_90 on 1 .EXCLUSIVE, 2 .COLLECTIVE. BPT: bits 86 to 84.
+     */
+    uint8_t mode;
+    uint8_t barrier;       /* BMOV: below 16 */
     uint8_t barrier_class; /* sm_100+: 0 bare, 1 .RELIABLE, 2 .RECONVERGENT */
     uint8_t stall;
     uint8_t yield;
@@ -81,6 +90,7 @@ typedef struct gc_instruction {
     bool whole_warp;     /* WARPSYNC: waits for all 32 threads */
     bool whole_block;    /* BAR.SYNC: waits for all threads of the block */
     uint32_t immediate;
+    uint32_t mask;         /* WARPSYNC: the threads it waits for, when they are written in it; else 0 */
     uint16_t special;      /* CS2R, S2R ...: the special register; else GC_SPECIAL_NONE */
     uint16_t access_bytes; /* loads: bytes per thread; 0: not a load */
     int32_t offset;        /* LDG: bytes added to the address */
@@ -93,8 +103,8 @@ typedef struct gc_instruction {
 #define GC_FORM(opcode) ((uint16_t)((opcode) >> 9 & 15))
 
 /*
- * Decodes the instruction at byte `offset` of the code (a multiple of 16, with 16 bytes left). Only for code->arch of 70 and
- * later: before, words have 64 bits.
+ * Decodes the instruction at byte `offset` of the code, as gc_code_offset gives it. The whole instruction lies in the code; before
+ * sm_70 the code begins with a control word.
  */
 void gc_decode(const gc_code *code, size_t offset, gc_instruction *instruction);
 
