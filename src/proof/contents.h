@@ -35,7 +35,7 @@ typedef struct gc_contents_question {
 typedef enum gc_role {
     GC_ROLE_INTENDED,
     GC_ROLE_PADDING,   /* NOP, and whatever never executes (@!PT) */
-    GC_ROLE_PARAMETER, /* LDC, ULDC, LDCU; a move, or a HFMA2 used as one, of a constant */
+    GC_ROLE_PARAMETER, /* LDC, ULDC, LDCU; a move of a constant, or of a uniform register that only these write */
     GC_ROLE_ZEROING,   /* such a move of zero; CS2R of SRZ */
     GC_ROLE_LOOP,      /* a branch that leaves or closes a loop, the compare that it asks, the counter that this asks */
     GC_ROLE_DISPATCH,  /* other branches, the compare that they ask, BSSY, BSYNC, BREAK, WARPSYNC, BMOV.CLEAR */

@@ -30,7 +30,8 @@ typedef struct gc_body {
     gc_body_loop *loops;    /* in the order of their heads in the code */
     uint32_t loop_count;
     /* Of gc_body_find_roles: */
-    uint8_t *roles; /* by instruction, gc_role */
+    uint8_t *roles;          /* by instruction, gc_role */
+    uint8_t parameters[256]; /* by uniform register */
 } gc_body;
 
 /* Refuses with a reason; returns false. The first reason stays. */

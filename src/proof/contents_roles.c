@@ -1,20 +1,9 @@
 /* What each instruction of a body is there for. */
 #include <core/error.h>
 #include <proof/chain.h>
-#include <proof/contents_body.h>
-#include <sass/operands.h>
+#include <proof/contents_scaffold.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define GC_SPECIAL_ZERO 255
-
-static gc_word word_of(const gc_body *body, const gc_instruction *in) {
-    gc_word word;
-    const uint8_t *bytes = body->code->bytes + (in->pc - body->code->offset);
-    memcpy(&word.low, bytes, sizeof word.low);
-    memcpy(&word.high, bytes + 8, sizeof word.high);
-    return word;
-}
 
 static bool is_one_of(const char *name, const char *const *list, uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
@@ -28,12 +17,12 @@ static bool is_one_of(const char *name, const char *const *list, uint32_t count)
 /* IMAD and HFMA2 serve as moves: a factor of RZ. IMAD adds and shifts, too. */
 static bool only_moves(const gc_body *body, const gc_instruction *in) {
     if (strcmp(in->mnemonic, "IMAD") == 0) return !gc_is_multiply_add(in);
-    if (strcmp(in->mnemonic, "HFMA2") == 0) return gc_bits(word_of(body, in), 31, 24) == GC_REGISTER_ZERO;
+    if (strcmp(in->mnemonic, "HFMA2") == 0) return gc_bits(gc_body_word(body, in), 31, 24) == GC_REGISTER_ZERO;
     return false;
 }
 
 static bool matches(const gc_contents_pattern *pattern, const gc_body *body, const gc_instruction *in) {
-    const gc_word word = word_of(body, in);
+    const gc_word word = gc_body_word(body, in);
     const bool alone = !pattern->opcode && !pattern->low_mask && !pattern->high_mask;
     if (pattern->mnemonic && strcmp(pattern->mnemonic, in->mnemonic) != 0) return false;
     if (pattern->opcode && pattern->opcode != in->opcode) return false;
@@ -48,56 +37,7 @@ static bool is_intended(const gc_contents_question *question, const gc_body *bod
     return false;
 }
 
-/* ---- scaffold by its own form */
-
-static bool is_move(const gc_instruction *in) {
-    static const char *const MOVES[] = {"MOV", "UMOV"};
-    if (IS_ONE_OF(in->mnemonic, MOVES)) return true;
-    return (in->opcode & 0x1ff) == 0x024 && in->source_a == GC_REGISTER_ZERO; /* IMAD.MOV, IMAD.U32 */
-}
-
-static gc_role role_of_constant(uint32_t immediate) {
-    return immediate == 0 ? GC_ROLE_ZEROING : GC_ROLE_PARAMETER;
-}
-
-/* Moves of what is known: an immediate, a constant of the bank, zero. */
-static gc_role role_of_move(const gc_body *body, const gc_instruction *in) {
-    const gc_word word = word_of(body, in);
-    const uint16_t form = GC_FORM(in->opcode);
-    const uint32_t immediate = (uint32_t)gc_bits(word, 63, 32);
-    const bool one_operand = strcmp(in->mnemonic, "IMAD") != 0;
-    /* IMAD: RZ times what stands in b or c, plus the other. */
-    switch (form) {
-    case 1: /* registers */
-        if (one_operand) return gc_bits(word, 39, 32) == GC_REGISTER_ZERO ? GC_ROLE_ZEROING : GC_ROLE_FOREIGN;
-        return in->zero_c ? GC_ROLE_ZEROING : GC_ROLE_FOREIGN;
-    case 2: /* c immediate; of one operand: the immediate */
-        return role_of_constant(immediate);
-    case 3:
-        return GC_ROLE_PARAMETER;
-    case 4:
-        if (one_operand) return role_of_constant(immediate);
-        return in->zero_c ? GC_ROLE_ZEROING : GC_ROLE_FOREIGN;
-    case 5:
-        if (one_operand) return GC_ROLE_PARAMETER;
-        return in->zero_c ? GC_ROLE_ZEROING : GC_ROLE_FOREIGN;
-    default:
-        return GC_ROLE_FOREIGN;
-    }
-}
-
-static gc_role role_by_form(const gc_body *body, const gc_instruction *in) {
-    static const char *const LOADS[] = {"LDC", "ULDC", "LDCU"};
-    const gc_word word = word_of(body, in);
-    if (IS_ONE_OF(in->mnemonic, LOADS)) return GC_ROLE_PARAMETER;
-    if (strcmp(in->mnemonic, "CS2R") == 0 && in->special == GC_SPECIAL_ZERO) return GC_ROLE_ZEROING;
-    if (is_move(in)) return role_of_move(body, in);
-    /* -RZ * RZ + an immediate, in both halves */
-    if (strcmp(in->mnemonic, "HFMA2") == 0 && GC_FORM(in->opcode) == 2 && gc_bits(word, 31, 24) == GC_REGISTER_ZERO &&
-        gc_bits(word, 71, 64) == GC_REGISTER_ZERO)
-        return role_of_constant((uint32_t)gc_bits(word, 63, 32));
-    return GC_ROLE_FOREIGN;
-}
+/* ---- scaffold by its kind */
 
 static gc_role role_by_kind(const gc_instruction *in) {
     switch (in->kind) {
@@ -131,13 +71,16 @@ typedef struct condition {
 
 /* Compares and predicate logic write two predicates, here; what else writes one writes it at the first of these places. */
 static bool writes_predicate(const gc_body *body, const gc_instruction *in, condition asked) {
-    static const char *const VECTOR[] = {"ISETP", "PLOP3", "FSETP", "DSETP", "HSETP2", "IADD3", "IADD",  "LOP3",
-                                         "LEA",   "VOTE",  "FCHK",  "SHFL",  "R2P",    "MATCH", "IMNMX", "ELECT"};
-    static const char *const UNIFORM[] = {"UISETP", "UPLOP3", "UIADD3", "ULOP3", "ULEA", "VOTEU", "UFSETP"};
+    static const char *const VECTOR[] = {"ISETP", "PLOP3",  "FSETP",   "DSETP",     "HSETP2", "IADD3", "IADD",  "LOP3",
+                                         "LEA",   "VOTE",   "FCHK",    "SHFL",      "MATCH",  "IMAD",  "ELECT", "LDG",
+                                         "IMNMX", "VIMNMX", "VIMNMX3", "VIADDMNMX", "VHMNMX", "ATOM",  "ATOMG", "ATOMS",
+                                         "QSPC",  "SYNCS",  "TEX",     "TLD",       "TLD4",   "TXD",   "SULD"};
+    static const char *const UNIFORM[] = {"UISETP", "UPLOP3", "UIADD3", "ULOP3",  "ULEA",
+                                          "VOTEU",  "UFSETP", "UIMAD",  "UVIMNMX"};
     if (in->never) return false;
     if (strcmp(in->mnemonic, "R2P") == 0) return !asked.uniform; /* any of them */
     if (asked.uniform ? !IS_ONE_OF(in->mnemonic, UNIFORM) : !IS_ONE_OF(in->mnemonic, VECTOR)) return false;
-    const gc_word word = word_of(body, in);
+    const gc_word word = gc_body_word(body, in);
     return gc_bits(word, 83, 81) == asked.number || gc_bits(word, 86, 84) == asked.number;
 }
 
@@ -173,7 +116,7 @@ static bool is_uniform_mnemonic(const gc_instruction *in) {
 /* An addition that writes a register it reads. */
 static bool counts(const gc_body *body, const gc_instruction *in, uint32_t counter, bool uniform) {
     static const char *const ADDS[] = {"IADD3", "IADD", "VIADD", "UIADD3", "UVIADD"};
-    const gc_word word = word_of(body, in);
+    const gc_word word = gc_body_word(body, in);
     const bool adds = IS_ONE_OF(in->mnemonic, ADDS) || ((in->opcode & 0x1ff) == 0x024 && !gc_is_multiply_add(in) &&
                                                         in->source_a != GC_REGISTER_ZERO); /* IMAD.IADD */
     if (!adds || in->never || is_uniform_mnemonic(in) != uniform || gc_bits(word, 23, 16) != counter) return false;
@@ -184,7 +127,7 @@ static bool counts(const gc_body *body, const gc_instruction *in, uint32_t count
 /* The additions of the loop that make the compared registers go round; none or one is usual. */
 static void take_counters(gc_body *body, uint32_t loop, const gc_instruction *compare) {
     const gc_flow *flow = body->flow;
-    const gc_word word = word_of(body, compare);
+    const gc_word word = gc_body_word(body, compare);
     const bool uniform = is_uniform_mnemonic(compare);
     const bool has_b = GC_FORM(compare->opcode) == 1 || GC_FORM(compare->opcode) == 14;
     const uint64_t zero = GC_REGISTER_ZERO, a = gc_bits(word, 31, 24), b = has_b ? gc_bits(word, 39, 32) : zero;
@@ -231,7 +174,7 @@ static void take_branch(gc_body *body, uint32_t branch) {
     take_condition(body, branch, loop, role, (condition){in->guard, false});
     take_condition(body, branch, loop, role, (condition){in->second, false});
     if (in->opcode == 0x1547)
-        take_condition(body, branch, loop, role, (condition){(uint32_t)gc_bits(word_of(body, in), 26, 24), true});
+        take_condition(body, branch, loop, role, (condition){(uint32_t)gc_bits(gc_body_word(body, in), 26, 24), true});
 }
 
 /* What sets the return address of a call: 0 when nothing in its block does. */
@@ -244,7 +187,7 @@ static uint32_t address_setter(const gc_body *body, uint32_t call) {
         if (in->kind == GC_OP_CALL) break;
         if (in->never || in->guard != GC_PREDICATE_TRUE || !IS_ONE_OF(in->mnemonic, SETTERS)) continue;
         if (GC_FORM(in->opcode) != form_b && GC_FORM(in->opcode) != form_c) continue;
-        if ((uint32_t)gc_bits(word_of(body, in), 63, 32) == next) return i;
+        if ((uint32_t)gc_bits(gc_body_word(body, in), 63, 32) == next) return i;
     }
     return UINT32_MAX;
 }
@@ -253,7 +196,7 @@ static void take_by_itself(gc_body *body, const gc_contents_question *question, 
     const gc_instruction *in = &body->flow->instructions[index];
     gc_role role = in->never ? GC_ROLE_PADDING : role_by_kind(in);
     if (role == GC_ROLE_FOREIGN && is_intended(question, body, in)) role = GC_ROLE_INTENDED;
-    if (role == GC_ROLE_FOREIGN) role = role_by_form(body, in);
+    if (role == GC_ROLE_FOREIGN) role = gc_scaffold_role(body, in);
     if (role == GC_ROLE_FOREIGN && is_one_of(in->mnemonic, question->extra, question->extra_count))
         role = GC_ROLE_EXTRA;
     body->roles[index] = (uint8_t)role;
@@ -281,6 +224,7 @@ static void find_roles(gc_body *body, const gc_contents_question *question) {
 gpuchar_status gc_body_find_roles(gc_body *body, const gc_contents_question *question) {
     body->roles = calloc(body->flow->instruction_count, 1);
     if (!body->roles) return gc_fail_memory(body->flow->instruction_count);
+    gc_body_find_parameters(body);
     find_roles(body, question);
     return GPUCHAR_OK;
 }
