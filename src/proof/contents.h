@@ -151,7 +151,7 @@ typedef struct gc_contents {
  *   and both of the 64-bit clock or both of its low half;
  * - is entered and left through these two only: no EXIT, RET or jump out, no edge into it, no loop without a way out;
  * - holds no unknown opcode, no loop entered at two places (256 loops at most), no call but CALL.REL to the first instruction of a
- *   function of the same section, with the address of the next instruction put into a register before it in the same block.
+ *   function of the same section, with the address of the next instruction put into a register before it on every way.
  *   Routines are followed likewise: they end by RET, read no clock, do not come back to themselves. That a routine returns
  *   to the address it was given is not followed.
  *

@@ -42,9 +42,8 @@ gpuchar_status gc_body_of_region(gc_body *body, uint32_t read, gc_contents *cont
 gpuchar_status gc_body_of_routine(gc_body *body, gc_contents *contents);
 /* With those set, too. */
 gpuchar_status gc_body_find_loops(gc_body *body, gc_contents *contents);
-gpuchar_status gc_body_find_roles(gc_body *body, const gc_contents_question *question);
-/* Whether the block of the call puts the address of the next instruction into a register. */
-bool gc_body_has_return_address(const gc_body *body, uint32_t call);
+/* Refuses calls whose targets or return addresses are not known. */
+gpuchar_status gc_body_find_roles(gc_body *body, const gc_contents_question *question, gc_contents *contents);
 /* Not its code and flow. */
 void gc_body_free(gc_body *body);
 

@@ -28,7 +28,7 @@ static bool check_known(const gc_body *body, gc_contents *contents) {
 gpuchar_status gc_body_finish(gc_contents_reader *reader, gc_body *body) {
     if (refused(reader) || !check_known(body, reader->contents)) return GPUCHAR_OK;
     const gpuchar_status status = gc_body_find_loops(body, reader->contents);
-    return status || refused(reader) ? status : gc_body_find_roles(body, reader->question);
+    return status || refused(reader) ? status : gc_body_find_roles(body, reader->question, reader->contents);
 }
 
 static void routine_free(gc_routine *routine) {
@@ -89,10 +89,6 @@ static gpuchar_status find_routine(gc_contents_reader *reader, const gc_instruct
 
 static bool check_call(const gc_contents_reader *reader, const gc_body *body, uint32_t index, uint32_t depth) {
     const gc_instruction *in = &body->flow->instructions[index];
-    if (in->opcode != GC_OPCODE_CALL_REL)
-        return gc_contents_refuse(reader->contents, "the target of the call at 0x%llx is not known", pc_of(in));
-    if (!gc_body_has_return_address(body, index))
-        return gc_contents_refuse(reader->contents, "the call at 0x%llx is not told to come back behind it", pc_of(in));
     for (uint32_t i = 0; i < depth; i++)
         if (reader->stack[i] == in->target)
             return gc_contents_refuse(reader->contents, "the call at 0x%llx is a recursion", pc_of(in));

@@ -177,18 +177,34 @@ static void take_branch(gc_body *body, uint32_t branch) {
         take_condition(body, branch, loop, role, (condition){(uint32_t)gc_bits(gc_body_word(body, in), 26, 24), true});
 }
 
-/* What sets the return address of a call: 0 when nothing in its block does. */
-static uint32_t address_setter(const gc_body *body, uint32_t call) {
+/* Whether `in` puts the address `next` into a register. */
+static bool sets_address(const gc_body *body, const gc_instruction *in, uint32_t next) {
     static const char *const SETTERS[] = {"MOV", "IMAD", "HFMA2", "UMOV"};
+    if (!in->mnemonic || in->never || in->guard != GC_PREDICATE_TRUE || !IS_ONE_OF(in->mnemonic, SETTERS)) return false;
+    if (GC_FORM(in->opcode) != 2 && GC_FORM(in->opcode) != 4) return false; /* an immediate */
+    return (uint32_t)gc_bits(gc_body_word(body, in), 63, 32) == next;
+}
+
+/* Whether every way to the call goes through the block of `setter`. */
+static bool comes_before(const gc_flow *flow, uint32_t setter, uint32_t call, uint8_t *marks, uint32_t *stack) {
+    memset(marks, 0, flow->block_count);
+    gc_flow_mark(flow, 0, flow->block_of[setter], marks, stack);
+    return flow->blocks[flow->block_of[setter]].reachable && !marks[flow->block_of[call]];
+}
+
+/*
+ * What sets the return address of a call: usually right before it, but it may be moved to before a loop or a clock read.
+ * UINT32_MAX: nothing that every way to the call goes through.
+ */
+static uint32_t address_setter(const gc_body *body, uint32_t call, uint8_t *marks, uint32_t *stack) {
     const gc_flow *flow = body->flow;
-    const uint32_t next = (uint32_t)(flow->instructions[call].pc + 16), form_b = 4, form_c = 2;
-    for (uint32_t i = call; i-- > flow->blocks[flow->block_of[call]].first;) {
-        const gc_instruction *in = &flow->instructions[i];
-        if (in->kind == GC_OP_CALL) break;
-        if (in->never || in->guard != GC_PREDICATE_TRUE || !IS_ONE_OF(in->mnemonic, SETTERS)) continue;
-        if (GC_FORM(in->opcode) != form_b && GC_FORM(in->opcode) != form_c) continue;
-        if ((uint32_t)gc_bits(gc_body_word(body, in), 63, 32) == next) return i;
-    }
+    const uint32_t next = (uint32_t)(flow->instructions[call].pc + 16);
+    for (uint32_t i = call; i-- > flow->blocks[flow->block_of[call]].first;)
+        if (sets_address(body, &flow->instructions[i], next)) return i;
+    for (uint32_t i = 0; i < flow->instruction_count; i++)
+        if (flow->block_of[i] != flow->block_of[call] && sets_address(body, &flow->instructions[i], next) &&
+            comes_before(flow, i, call, marks, stack))
+            return i;
     return UINT32_MAX;
 }
 
@@ -215,20 +231,45 @@ static void find_roles(gc_body *body, const gc_contents_question *question) {
                     take_by_itself(body, question, i);
                 else if (branches)
                     take_branch(body, i);
-                else if (in->kind == GC_OP_CALL && !in->never && address_setter(body, i) != UINT32_MAX)
-                    body->roles[address_setter(body, i)] = GC_ROLE_CALL;
             }
         }
 }
 
-gpuchar_status gc_body_find_roles(gc_body *body, const gc_contents_question *question) {
-    body->roles = calloc(body->flow->instruction_count, 1);
-    if (!body->roles) return gc_fail_memory(body->flow->instruction_count);
-    gc_body_find_parameters(body);
-    find_roles(body, question);
-    return GPUCHAR_OK;
+static bool take_address(gc_body *body, uint32_t call, uint8_t *marks, uint32_t *stack, gc_contents *contents) {
+    const uint32_t setter = address_setter(body, call, marks, stack);
+    if (setter == UINT32_MAX)
+        return gc_contents_refuse(contents, "the call at 0x%llx is not told to come back behind it",
+                                  (unsigned long long)body->flow->instructions[call].pc);
+    if (body->inside[body->flow->block_of[setter]]) body->roles[setter] = GC_ROLE_CALL;
+    return true;
 }
 
-bool gc_body_has_return_address(const gc_body *body, uint32_t call) {
-    return address_setter(body, call) != UINT32_MAX;
+static bool take_addresses(gc_body *body, uint8_t *marks, uint32_t *stack, gc_contents *contents) {
+    for (uint32_t i = 0; i < body->flow->instruction_count; i++) {
+        const gc_instruction *in = &body->flow->instructions[i];
+        if (!body->inside[body->flow->block_of[i]] || in->kind != GC_OP_CALL || in->never) continue;
+        if (in->opcode != GC_OPCODE_CALL_REL)
+            return gc_contents_refuse(contents, "the target of the call at 0x%llx is not known",
+                                      (unsigned long long)in->pc);
+        if (!take_address(body, i, marks, stack, contents)) return false;
+    }
+    return true;
+}
+
+gpuchar_status gc_body_find_roles(gc_body *body, const gc_contents_question *question, gc_contents *contents) {
+    const size_t blocks = body->flow->block_count;
+    body->roles = calloc(body->flow->instruction_count, 1);
+    uint8_t *marks = malloc(blocks);
+    uint32_t *stack = malloc(blocks * sizeof *stack);
+    gpuchar_status status = GPUCHAR_OK;
+    if (body->roles && marks && stack) {
+        gc_body_find_parameters(body);
+        find_roles(body, question);
+        take_addresses(body, marks, stack, contents);
+    } else {
+        status = gc_fail_memory(body->flow->instruction_count + blocks * 5);
+    }
+    free(marks);
+    free(stack);
+    return status;
 }
