@@ -1,6 +1,5 @@
 /* Known kernels changed in one place each: the contents must change with it, or be refused in words. */
 #include "contents_samples.h"
-#include <core/error.h>
 
 static uint32_t middle_ffma(const patient *open) {
     const uint32_t found = find_mnemonic(open, open->first_clock, "FFMA", 8);
@@ -52,16 +51,11 @@ static turn read_turn(const test_cubin *cubin, int arch, const char *what) {
     expect_told(&found, what, arch);
     assert_int_equal(found.loop_count, 1);
     const gc_span *one = found.loops[0].turn;
-    const turn read = {one[GC_COUNT_INTENDED].min,
-                       one[GC_COUNT_INTENDED].max,
-                       one[GC_COUNT_FOREIGN].max,
-                       count_in(&found, 0, false, GC_ROLE_PADDING),
-                       one[GC_COUNT_STALL].max,
-                       one[GC_COUNT_WAITS].max,
-                       one[GC_COUNT_SETS].max,
-                       found.local_loads,
-                       found.barriers.bar,
-                       found.barriers.spilled};
+    const turn read = {one[GC_COUNT_INTENDED].min, one[GC_COUNT_INTENDED].max,
+                       one[GC_COUNT_FOREIGN].max,  count_in(&found, 0, false, GC_ROLE_PADDING),
+                       one[GC_COUNT_STALL].max,    one[GC_COUNT_WAITS].max,
+                       one[GC_COUNT_SETS].max,     found.local_loads,
+                       found.barriers.bar,         found.barriers.spilled};
     gc_contents_free(&found);
     return read;
 }
@@ -367,8 +361,7 @@ static void test_older(void **state) {
     open.cubin.bytes[flags + (open.cubin.bytes[abi] == 0x41)] = 61;
     const gc_contents_question question = ask("chain", &FFMA);
     gc_contents found;
-    assert_int_equal(gc_region_contents(open.cubin.bytes, open.cubin.size, &question, &found),
-                     GPUCHAR_E_SASS_UNKNOWN);
+    assert_int_equal(gc_region_contents(open.cubin.bytes, open.cubin.size, &question, &found), GPUCHAR_E_SASS_UNKNOWN);
     assert_int_equal(found.status, GPUCHAR_E_SASS_UNKNOWN);
     gc_contents_free(&found);
     patient_close(&open);
@@ -408,8 +401,7 @@ static void test_questions(void **state) {
     expect_invalid(&question); /* of two loops */
     question = ask("absent", &FFMA);
     gc_contents found;
-    assert_int_equal(gc_region_contents(samples(0)->bytes, samples(0)->size, &question, &found),
-                     GPUCHAR_E_SASS_FORMAT);
+    assert_int_equal(gc_region_contents(samples(0)->bytes, samples(0)->size, &question, &found), GPUCHAR_E_SASS_FORMAT);
 }
 
 /* Nothing is meant: nothing is missed. */
@@ -426,11 +418,14 @@ static void test_without_intention(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_changes_are_seen), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_clock_in_loop),    cmocka_unit_test(test_counter_is_asked),
-        cmocka_unit_test(test_random_bits),      cmocka_unit_test(test_cut_short),
-        cmocka_unit_test(test_older),            cmocka_unit_test(test_questions),
-        cmocka_unit_test(test_without_intention)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_changes_are_seen),
+                                       cmocka_unit_test(test_refusals),
+                                       cmocka_unit_test(test_clock_in_loop),
+                                       cmocka_unit_test(test_counter_is_asked),
+                                       cmocka_unit_test(test_random_bits),
+                                       cmocka_unit_test(test_cut_short),
+                                       cmocka_unit_test(test_older),
+                                       cmocka_unit_test(test_questions),
+                                       cmocka_unit_test(test_without_intention)};
     return cmocka_run_group_tests(tests, setup, samples_teardown);
 }
