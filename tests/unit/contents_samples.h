@@ -129,6 +129,11 @@ static const char FP8_SAMPLE[] =
     "    out[threadIdx.x] = t1 - t0; ((float *)out)[threadIdx.x + 64] = d + e + f + g;\n"
     "}\n";
 
+/* sm_107 has additions that the table of mnemonics does not know yet. */
+static inline int is_told(int arch) {
+    return is_decoded(arch) && arch != 107;
+}
+
 static test_cubin MADE[64]; /* SAMPLES, by NVRTC's list of architectures */
 
 static inline const test_cubin *samples(int arch_index) {
@@ -161,8 +166,7 @@ static inline void expect_told(const gc_contents *contents, const char *kernel, 
 
 static inline void expect_refused(gc_contents *contents, const char *what, int arch, const char *reason) {
     if (contents->status != GPUCHAR_E_NOT_PROVED || !strstr(contents->reason, reason))
-        fail_msg("%s on sm_%d: expected \"%s\", got %d \"%s\"", what, arch, reason, contents->status,
-                 contents->reason);
+        fail_msg("%s on sm_%d: expected \"%s\", got %d \"%s\"", what, arch, reason, contents->status, contents->reason);
     assert_null(contents->rows);
     assert_null(contents->loops);
     gc_contents_free(contents);

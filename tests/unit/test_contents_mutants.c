@@ -99,7 +99,7 @@ static void test_changes_are_seen(void **state) {
     (void)state;
     if (!HAVE_NVRTC) skip();
     for (int i = 0; i < NVRTC.arch_count; i++)
-        for (size_t c = 0; c < sizeof CHANGES / sizeof CHANGES[0] && is_decoded(NVRTC.archs[i]); c++)
+        for (size_t c = 0; c < sizeof CHANGES / sizeof CHANGES[0] && is_told(NVRTC.archs[i]); c++)
             check_change(&CHANGES[c], samples(i), NVRTC.archs[i]);
 }
 
@@ -249,7 +249,7 @@ static void test_refusals(void **state) {
     (void)state;
     if (!HAVE_NVRTC) skip();
     for (int i = 0; i < NVRTC.arch_count; i++)
-        for (size_t r = 0; r < sizeof REFUSALS / sizeof REFUSALS[0] && is_decoded(NVRTC.archs[i]); r++)
+        for (size_t r = 0; r < sizeof REFUSALS / sizeof REFUSALS[0] && is_told(NVRTC.archs[i]); r++)
             check_refusal(&REFUSALS[r], samples(i), NVRTC.archs[i]);
 }
 
@@ -259,7 +259,7 @@ static void test_clock_in_loop(void **state) {
     if (!HAVE_NVRTC) skip();
     for (int i = 0; i < NVRTC.arch_count; i++) {
         patient open;
-        if (!is_decoded(NVRTC.archs[i])) continue;
+        if (!is_told(NVRTC.archs[i])) continue;
         assert_int_equal(patient_open(samples(i), "chain", &open), 0);
         spoil_clock_in_loop(&open);
         gc_contents_question question = ask("chain", &FFMA);
@@ -278,7 +278,7 @@ static void test_counter_is_asked(void **state) {
     if (!HAVE_NVRTC) skip();
     for (int i = 0; i < NVRTC.arch_count; i++) {
         patient open;
-        if (!is_decoded(NVRTC.archs[i])) continue;
+        if (!is_told(NVRTC.archs[i])) continue;
         assert_int_equal(patient_open(samples(i), "chain", &open), 0);
         uint32_t compare = find_mnemonic(&open, open.flow.blocks[loop_block(&open, 0)].first, "ISETP", 0);
         if (compare == UINT32_MAX)
@@ -319,7 +319,7 @@ static void test_random_bits(void **state) {
     if (!HAVE_NVRTC) skip();
     uint64_t seed = 88172645463325252u;
     for (int i = 0; i < NVRTC.arch_count; i++)
-        for (int round = 0; round < 300 && is_decoded(NVRTC.archs[i]); round++) {
+        for (int round = 0; round < 300 && is_told(NVRTC.archs[i]); round++) {
             patient open;
             const char *kernel = KERNELS[(size_t)round % KERNEL_COUNT];
             assert_int_equal(patient_open(samples(i), kernel, &open), 0);
