@@ -19,7 +19,7 @@ static bool claims(const gc_divergence_claim *claim, const char *mnemonic) {
 
 #define GC_LOW_IMAD 0x024 /* opcode bits [8:0] of the 32-bit low product; .WIDE and .HI are others */
 
-static bool is_multiply_add(const gc_instruction *in) {
+bool gc_is_multiply_add(const gc_instruction *in) {
     if ((in->opcode & 0x1ff) != GC_LOW_IMAD || in->source_a == GC_REGISTER_ZERO || in->zero_b || in->zero_c)
         return false;
     /* A factor of 0, 1 or another power of two is a move, an addition or a shift in disguise. */
@@ -29,7 +29,7 @@ static bool is_multiply_add(const gc_instruction *in) {
 
 bool gc_is_intended(const gc_divergence_claim *claim, const gc_instruction *in) {
     if (in->never || !claims(claim, in->mnemonic)) return false;
-    return strcmp(in->mnemonic, "IMAD") != 0 || is_multiply_add(in);
+    return strcmp(in->mnemonic, "IMAD") != 0 || gc_is_multiply_add(in);
 }
 
 /* MUFU takes no immediate that could keep paths apart: one addition or multiplication per loop does it. */

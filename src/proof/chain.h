@@ -4,6 +4,8 @@
 
 #include <proof/region.h>
 
+/* Whether this is a multiplication: an IMAD that only moves, shifts or adds is not. */
+bool gc_is_multiply_add(const gc_instruction *in);
 /* Whether this is the claimed instruction at work: an IMAD that only moves, shifts or adds is not. */
 bool gc_is_intended(const gc_divergence_claim *claim, const gc_instruction *in);
 /* Whether this is an instruction of the chain: the claimed one, or the link that keeps MUFU's paths apart. */

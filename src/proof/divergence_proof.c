@@ -1,6 +1,7 @@
 #include <core/error.h>
 #include <proof/chain.h>
 #include <proof/stored.h>
+#include <proof/tally.h>
 #include <proof/walk.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,38 +47,8 @@ static void take_mnemonic(const gc_divergence_claim *claim, const gc_region *reg
     }
 }
 
-#define GC_KINDS_MAX 64
-
-typedef struct tally {
-    const char *name;
-    uint64_t count;
-} tally;
-
-/* The most frequent first; what does not fit is left out behind "...". */
-static void write_scaffold(tally *kinds, uint32_t count, gc_divergence_proof *proof) {
-    size_t used = 0;
-    for (uint32_t done = 0; done < count; done++) {
-        uint32_t best = done;
-        for (uint32_t i = done + 1; i < count; i++)
-            if (kinds[i].count > kinds[best].count) best = i;
-        const tally most = kinds[best];
-        memmove(&kinds[done + 1], &kinds[done], (best - done) * sizeof *kinds);
-        kinds[done] = most;
-        char text[48];
-        const int length =
-            snprintf(text, sizeof text, "%s%s %llu", used ? ", " : "", most.name, (unsigned long long)most.count);
-        if (used + (size_t)length + sizeof ", ..." > sizeof proof->scaffold) {
-            memcpy(proof->scaffold + used, ", ...", sizeof ", ...");
-            return;
-        }
-        memcpy(proof->scaffold + used, text, (size_t)length + 1);
-        used += (size_t)length;
-    }
-}
-
 static void tally_scaffold(const gc_divergence_claim *claim, const gc_region *region, gc_divergence_proof *proof) {
-    tally kinds[GC_KINDS_MAX];
-    uint32_t count = 0;
+    gc_tally tally = {.count = 0};
     for (uint32_t i = 0; i < region->flow->instruction_count; i++) {
         const gc_instruction *in = &region->flow->instructions[i];
         if (!region->inside[region->flow->block_of[i]]) continue;
@@ -86,14 +57,9 @@ static void tally_scaffold(const gc_divergence_claim *claim, const gc_region *re
             continue;
         }
         proof->scaffold_total++;
-        const char *name = in->mnemonic ? in->mnemonic : "unknown";
-        uint32_t k = 0;
-        while (k < count && strcmp(kinds[k].name, name) != 0) k++;
-        if (k == GC_KINDS_MAX) continue;
-        if (k == count) kinds[count++] = (tally){name, 0};
-        kinds[k].count++;
+        gc_tally_add(&tally, in->mnemonic ? in->mnemonic : "unknown", 1);
     }
-    write_scaffold(kinds, count, proof);
+    gc_tally_write(&tally, proof->scaffold, sizeof proof->scaffold);
 }
 
 static bool check_region(const gc_divergence_claim *claim, const gc_region *region, gc_divergence_proof *proof) {

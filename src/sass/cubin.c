@@ -182,6 +182,42 @@ gpuchar_status gc_cubin_function(const gc_cubin *cubin, const char *kernel, gc_c
     return GPUCHAR_OK;
 }
 
+/* Where the function that begins at `pc` ends; 0: none begins there. */
+static uint64_t callee_end(const gc_cubin *cubin, uint32_t text_index, uint64_t text_size, uint64_t pc,
+                           const char **name) {
+    Elf64_Shdr symbols, names;
+    if (!find_symbols(cubin, &symbols, &names)) return 0;
+    uint64_t end = text_size;
+    *name = NULL;
+    for (uint64_t i = 0; i < symbols.sh_size / symbols.sh_entsize; i++) {
+        Elf64_Sym symbol;
+        memcpy(&symbol, cubin->bytes + symbols.sh_offset + i * symbols.sh_entsize, sizeof symbol);
+        if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx != text_index) continue;
+        if (symbol.st_value == pc)
+            *name = string_at(cubin, &names, symbol.st_name);
+        else if (symbol.st_value > pc && symbol.st_value < end)
+            end = symbol.st_value;
+    }
+    return *name && pc < end ? end : 0;
+}
+
+bool gc_cubin_callee(const gc_cubin *cubin, const gc_code *kernel, uint64_t pc, gc_code *callee) {
+    Elf64_Shdr text;
+    uint32_t index = 0;
+    memset(callee, 0, sizeof *callee);
+    if (!find_section(cubin, ".text.", kernel->name, &text, &index) || !section_bytes(cubin, &text)) return false;
+    const uint64_t end = callee_end(cubin, index, text.sh_size, pc, &callee->name), unit = gc_code_unit(kernel);
+    if (end == 0 || pc % unit || end % unit) return false;
+    callee->bytes = cubin->bytes + text.sh_offset + pc;
+    callee->size = (size_t)(end - pc);
+    callee->behind = (size_t)(text.sh_size - end);
+    callee->offset = pc;
+    callee->info = kernel->info;
+    callee->info_size = kernel->info_size;
+    callee->arch = kernel->arch;
+    return true;
+}
+
 static uint32_t read_u32(const uint8_t *bytes) {
     uint32_t value;
     memcpy(&value, bytes, sizeof value);

@@ -51,6 +51,8 @@ gpuchar_status gc_cubin_open(const void *bytes, size_t size, gc_cubin *cubin);
 bool gc_cubin_section(const gc_cubin *cubin, uint32_t index, gc_section *section);
 /* The code of one kernel by name (a kernel's local callees are split off). E_SASS_FORMAT when absent or malformed. */
 gpuchar_status gc_cubin_function(const gc_cubin *cubin, const char *kernel, gc_code *code);
+/* A function that `kernel` can call: it begins at `pc` of the same section, up to the next one. false: none begins there. */
+bool gc_cubin_callee(const gc_cubin *cubin, const gc_code *kernel, uint64_t pc, gc_code *callee);
 /* How many bytes an instruction takes. */
 static inline uint32_t gc_code_unit(const gc_code *code) {
     return code->arch >= 70 ? 16 : 8;
