@@ -8,9 +8,8 @@
 #define RALL 0x0003 /* any register at all */
 #define R0 0x0004   /* none */
 #define R_MASK 0x0007
-/* Predicates that may be written. */
-#define PF 0x0008 /* at [83:81] */
-#define PS 0x0010 /* at [86:84] */
+#define PF GC_EFFECT_FIRST
+#define PS GC_EFFECT_SECOND
 /* The result depends on these alone. */
 #define PURE 0x0020
 #define A 0x0040       /* the register at [31:24] */
@@ -140,6 +139,14 @@ static const row ROWS[] = {
     {0x1f3, RALL}, /* LDTM, the MMAs of a warp group */
 };
 
+static uint32_t field(gc_word word, uint32_t high, uint32_t low) {
+    return (uint32_t)gc_bits(word, high, low);
+}
+
+static bool is_load(uint32_t low) {
+    return low >= 0x180 && low <= 0x184; /* LD, LDG, LDC, LDL, LDS */
+}
+
 void gc_effects_make(uint32_t arch, gc_effects *effects) {
     effects->arch = arch;
     for (uint32_t i = 0; i < 512; i++) effects->of[i] = R4 | PF | PS;
@@ -149,31 +156,8 @@ void gc_effects_make(uint32_t arch, gc_effects *effects) {
     for (uint32_t i = 0; i < sizeof ROWS / sizeof ROWS[0]; i++) effects->of[ROWS[i].low] = ROWS[i].effect;
     if (arch >= 120) effects->of[0x035] = R2 | PF | PURE | A | B | Q1; /* IADD */
     if (arch >= 80 && arch <= 90) effects->of[0x035] = R1;             /* HFMA2 */
-}
-
-static uint32_t field(gc_word word, uint32_t high, uint32_t low) {
-    return (uint32_t)gc_bits(word, high, low);
-}
-
-static bool is_load(uint32_t low) {
-    return low >= 0x180 && low <= 0x184; /* LD, LDG, LDC, LDL, LDS */
-}
-
-/* Registers that may be written, from [23:16] on. */
-static uint32_t span_of(uint16_t effect, gc_word word) {
-    static const uint8_t SPANS[8] = {1, 2, 4, 255, 0, 0, 0, 0};
-    static const uint8_t LOADED[8] = {1, 1, 1, 1, 1, 2, 4, 4}; /* by size: 1, 1, 2, 2, 4, 8, 16 bytes */
-    return is_load(word.low & 0x1ff) ? LOADED[field(word, 75, 73)] : SPANS[effect & R_MASK];
-}
-
-gc_writes gc_effects_writes(const gc_effects *effects, gc_word word) {
-    const uint16_t effect = effects->of[word.low & 0x1ff];
-    gc_writes writes = {
-        (uint8_t)field(word, 23, 16), (uint8_t)span_of(effect, word), {GC_PREDICATE_TRUE, GC_PREDICATE_TRUE}};
-    if (writes.span == 255) writes.first = 0;
-    if (effect & PF) writes.predicates[0] = (uint8_t)field(word, 83, 81);
-    if (effect & PS) writes.predicates[1] = (uint8_t)field(word, 86, 84);
-    return writes;
+    static const uint8_t SPANS[8] = {1, 2, 4, GC_SPAN_ALL, 0, 0, 0, 0};
+    for (uint32_t i = 0; i < 512; i++) effects->spans[i] = is_load(i) ? GC_SPAN_LOADED : SPANS[effects->of[i] & R_MASK];
 }
 
 bool gc_effects_replaces(const gc_effects *effects, gc_word word, uint32_t value) {

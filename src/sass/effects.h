@@ -18,7 +18,14 @@
 typedef struct gc_effects {
     uint32_t arch;
     uint16_t of[512];
+    uint8_t spans[512]; /* registers that may be written; GC_SPAN_LOADED: the size of the access tells */
 } gc_effects;
+
+#define GC_SPAN_ALL 255u
+#define GC_SPAN_LOADED 254u
+/* Predicates that may be written. */
+#define GC_EFFECT_FIRST 0x0008u  /* at [83:81] */
+#define GC_EFFECT_SECOND 0x0010u /* at [86:84] */
 
 /* What an instruction reads, when its result depends on nothing else. */
 typedef struct gc_sources {
@@ -29,16 +36,26 @@ typedef struct gc_sources {
 
 /* What an instruction may write, in short. */
 typedef struct gc_writes {
-    uint8_t first, span;   /* registers; 255: any at all, and any predicate */
+    uint8_t first, span;   /* registers; GC_SPAN_ALL: any at all, and any predicate */
     uint8_t predicates[2]; /* GC_PREDICATE_TRUE: none */
 } gc_writes;
 
 void gc_effects_make(uint32_t arch, gc_effects *effects);
-gc_writes gc_effects_writes(const gc_effects *effects, gc_word word);
+static inline gc_writes gc_effects_writes(const gc_effects *effects, gc_word word) {
+    static const uint8_t LOADED[8] = {1, 1, 1, 1, 1, 2, 4, 4}; /* by size: 1, 1, 2, 2, 4, 8, 16 bytes */
+    const uint32_t low = word.low & 0x1ff;
+    const uint16_t effect = effects->of[low];
+    gc_writes writes = {(uint8_t)gc_bits(word, 23, 16), effects->spans[low], {GC_PREDICATE_TRUE, GC_PREDICATE_TRUE}};
+    if (writes.span == GC_SPAN_LOADED) writes.span = LOADED[gc_bits(word, 75, 73)];
+    if (writes.span == GC_SPAN_ALL) writes.first = 0;
+    if (effect & GC_EFFECT_FIRST) writes.predicates[0] = (uint8_t)gc_bits(word, 83, 81);
+    if (effect & GC_EFFECT_SECOND) writes.predicates[1] = (uint8_t)gc_bits(word, 86, 84);
+    return writes;
+}
 static inline bool gc_may_write(gc_writes writes, uint32_t value) {
     if (value >= GC_VALUE_PREDICATE)
         return writes.predicates[0] + GC_VALUE_PREDICATE == value ||
-               writes.predicates[1] + GC_VALUE_PREDICATE == value || writes.span == 255;
+               writes.predicates[1] + GC_VALUE_PREDICATE == value || writes.span == GC_SPAN_ALL;
     return value - writes.first < writes.span; /* below `first` the difference is huge */
 }
 /* Whether an instruction that may write `value` surely does, as far as its guard lets it. */

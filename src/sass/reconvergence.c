@@ -16,26 +16,10 @@ uint32_t gc_place(const gc_graph *graph, uint32_t block, uint32_t join) {
     return gc_tree_dominates(tree, join, meet) ? GPUCHAR_SASS_PLACED_AFTER : GPUCHAR_SASS_PLACED_ASIDE;
 }
 
-/* ---- what is around a branch ---- */
-
-static bool is_around(const gc_sweep *sweep, uint32_t interval, uint32_t instruction) {
-    return sweep->ends[interval] > instruction;
-}
-
-/* The innermost interval around an instruction; those that cross others may have ended below the top. */
-static uint32_t innermost(const gc_sweep *sweep, uint32_t instruction) {
-    for (uint32_t i = sweep->open_count; i-- > 0;)
-        if (is_around(sweep, sweep->open[i], instruction)) return sweep->open[i];
-    return GPUCHAR_SASS_NO_BLOCK;
-}
-
-static bool is_matched(const gc_sweep *sweep, uint32_t interval) {
-    return (sweep->result->intervals[interval].flags & GPUCHAR_SASS_INTERVAL_MATCHED) != 0;
-}
-
 /* The block of an interval's BSYNC; GC_NO_NODE: it has none. */
 static uint32_t join_of(const gc_sweep *sweep, uint32_t interval) {
-    return is_matched(sweep, interval) ? gc_graph_block_of(sweep->graph, sweep->ends[interval]) : GC_NO_NODE;
+    const bool matched = (sweep->result->intervals[interval].flags & GPUCHAR_SASS_INTERVAL_MATCHED) != 0;
+    return matched ? gc_graph_block_of(sweep->graph, sweep->ends[interval]) : GC_NO_NODE;
 }
 
 static uint32_t place_join(const gc_graph *graph, uint32_t block, uint32_t join) {
@@ -45,28 +29,11 @@ static uint32_t place_join(const gc_graph *graph, uint32_t block, uint32_t join)
 /* ---- the rules ---- */
 
 static void match_primary(const gc_sweep *sweep, gpuchar_sass_branch *branch) {
-    const gc_graph *graph = sweep->graph;
-    for (uint32_t i = sweep->open_count; i-- > 0;) {
-        const uint32_t interval = sweep->open[i];
-        if (!is_around(sweep, interval, branch->instruction)) continue;
-        const uint32_t join = join_of(sweep, interval);
-        if (join != GC_NO_NODE && gc_tree_dominates(&graph->post_dominators, join, branch->block)) {
-            branch->match = interval;
-            branch->bsync_bytes = sweep->result->intervals[interval].bsync_bytes;
-            branch->placement[GPUCHAR_SASS_RULE_PRIMARY] = gc_place(graph, branch->block, join);
-            return;
-        }
-        branch->partial_joins++;
-    }
-}
-
-static void match_active(const gc_sweep *sweep, gpuchar_sass_branch *branch) {
-    const uint32_t meet = sweep->graph->post_dominators.parent[branch->block];
-    uint32_t placement = branch->placement[GPUCHAR_SASS_RULE_INNERMOST];
-    for (uint32_t i = sweep->open_count; i-- > 0 && placement != GPUCHAR_SASS_PLACED_AT;)
-        if (is_around(sweep, sweep->open[i], branch->instruction) && join_of(sweep, sweep->open[i]) == meet)
-            placement = GPUCHAR_SASS_PLACED_AT;
-    branch->placement[GPUCHAR_SASS_RULE_ANY_ACTIVE] = placement;
+    branch->match = gc_open_joined_above(sweep->open, branch->block);
+    branch->partial_joins = gc_open_inside(sweep->open, branch->match);
+    if (branch->match == GPUCHAR_SASS_NO_BLOCK) return;
+    branch->bsync_bytes = sweep->result->intervals[branch->match].bsync_bytes;
+    branch->placement[GPUCHAR_SASS_RULE_PRIMARY] = gc_place(sweep->graph, branch->block, join_of(sweep, branch->match));
 }
 
 static void match(const gc_sweep *sweep, gpuchar_sass_branch *branch) {
@@ -76,7 +43,9 @@ static void match(const gc_sweep *sweep, gpuchar_sass_branch *branch) {
     if (branch->interval != GPUCHAR_SASS_NO_BLOCK)
         branch->placement[GPUCHAR_SASS_RULE_INNERMOST] =
             place_join(graph, branch->block, join_of(sweep, branch->interval));
-    match_active(sweep, branch);
+    branch->placement[GPUCHAR_SASS_RULE_ANY_ACTIVE] = gc_open_joins_at(sweep->open, meet)
+                                                          ? (uint32_t)GPUCHAR_SASS_PLACED_AT
+                                                          : branch->placement[GPUCHAR_SASS_RULE_INNERMOST];
     branch->placement[GPUCHAR_SASS_RULE_FIRST_ABOVE] = place_join(graph, branch->block, sweep->above[meet]);
     if (sweep->next_bsync < graph->control_count) {
         const uint32_t join = gc_graph_block_of(graph, graph->controls[sweep->next_bsync].index);
@@ -165,9 +134,9 @@ static void add_branch(gc_sweep *sweep, const gc_control *control, uint32_t bloc
                                     .block = block,
                                     .opcode = control->opcode,
                                     .flags = flags_of(sweep, control, block),
-                                    .interval = innermost(sweep, control->index),
+                                    .interval = gc_open_innermost(sweep->open),
                                     .match = GPUCHAR_SASS_NO_BLOCK};
-    for (uint32_t i = 0; i < sweep->open_count; i++) branch->depth += is_around(sweep, sweep->open[i], control->index);
+    branch->depth = gc_open_count(sweep->open);
     if (branch->interval == GPUCHAR_SASS_NO_BLOCK) branch->flags |= GPUCHAR_SASS_BRANCH_OUTSIDE;
     match(sweep, branch);
 }
@@ -180,12 +149,8 @@ static bool is_branch(const gc_graph *graph, const gc_control *control, uint32_t
 
 /* A BREAK belongs to the innermost interval around it of its barrier. */
 static void take_break(const gc_sweep *sweep, const gc_control *control) {
-    for (uint32_t i = sweep->open_count; i-- > 0;) {
-        gpuchar_sass_interval *interval = &sweep->result->intervals[sweep->open[i]];
-        if (interval->barrier != control->barrier || !is_around(sweep, sweep->open[i], control->index)) continue;
-        interval->breaks++;
-        return;
-    }
+    const uint32_t interval = gc_open_innermost_of(sweep->open, control->barrier);
+    if (interval != GPUCHAR_SASS_NO_BLOCK) sweep->result->intervals[interval].breaks++;
 }
 
 static void find_next_bsync(gc_sweep *sweep, uint32_t from) {
@@ -196,14 +161,15 @@ static void find_next_bsync(gc_sweep *sweep, uint32_t from) {
     }
 }
 
-static void sweep_all(gc_sweep *sweep) {
+static gpuchar_status sweep_all(gc_sweep *sweep) {
     const gc_graph *graph = sweep->graph;
     gpuchar_sass_reconvergence *result = sweep->result;
     find_next_bsync(sweep, 0);
     for (uint32_t i = 0; i < graph->control_count; i++) {
         const gc_control *control = &graph->controls[i];
         uint32_t block = 0;
-        gc_sweep_to(sweep, control->index);
+        const gpuchar_status status = gc_open_to(sweep->open, control->index);
+        if (status) return status;
         if (i == sweep->next_bsync) find_next_bsync(sweep, i + 1);
         if (control->kind == GC_OP_BREAK) take_break(sweep, control);
         if (is_branch(graph, control, &block)) add_branch(sweep, control, block);
@@ -214,6 +180,7 @@ static void sweep_all(gc_sweep *sweep) {
             branch->flags |= GPUCHAR_SASS_BRANCH_BROKEN;
         count(result, branch);
     }
+    return GPUCHAR_OK;
 }
 
 static size_t count_branches(const gc_graph *graph) {
@@ -229,22 +196,22 @@ gpuchar_status gc_reconvergence_read(const gc_graph *graph, gpuchar_sass_reconve
     const size_t branches = count_branches(graph), blocks = (size_t)graph->block_count + 1;
     uint8_t *uniform = calloc(blocks, 1);
     if (!status) {
-        sweep.open = malloc((result->interval_count + 1) * sizeof *sweep.open);
         sweep.above = malloc(blocks * sizeof *sweep.above);
         result->branches = malloc((branches + 1) * sizeof *result->branches);
         sweep.uniform = uniform;
-        if (!sweep.open || !sweep.above || !result->branches || !uniform)
+        if (!sweep.above || !result->branches || !uniform)
             status = gc_fail_memory((branches + 1) * sizeof *result->branches);
     }
     if (!status) status = gc_uniform_find(graph, uniform);
+    if (!status) status = gc_open_make(graph, result, sweep.starts, sweep.ends, &sweep.open);
     if (!status) {
         find_above(graph, sweep.above);
-        sweep_all(&sweep);
+        status = sweep_all(&sweep);
     }
     free(uniform);
     free(sweep.starts);
     free(sweep.ends);
-    free(sweep.open);
+    gc_open_free(sweep.open);
     free(sweep.above);
     if (status) gpuchar_sass_reconvergence_free(result);
     return status;

@@ -4,26 +4,42 @@
 
 #include <sass/graph.h>
 
+typedef struct gc_open gc_open;
+
 /* One pass over a function's control flow, in the order of the code. */
 typedef struct gc_sweep {
     const gc_graph *graph;
     gpuchar_sass_reconvergence *result; /* its intervals are all there, its branches are being added */
     uint32_t *starts, *ends;            /* by interval: instruction indices; it is around those between them */
-    uint32_t *open;                     /* intervals around the point where the pass stands, a stack */
-    uint32_t open_count;
-    uint32_t next;          /* interval that begins next */
-    uint32_t registers[16]; /* open intervals by barrier register */
-    uint32_t live;
-    uint32_t next_bsync;    /* control index of the next BSYNC behind this point that is reached */
-    uint32_t *above;        /* by block: the nearest post-dominator, itself included, that holds a BSYNC */
-    const uint8_t *uniform; /* by block: its branch is proved uniform */
+    gc_open *open;                      /* intervals around the point where the pass stands */
+    uint32_t next_bsync;                /* control index of the next BSYNC behind this point that is reached */
+    uint32_t *above;                    /* by block: the nearest post-dominator, itself included, that holds a BSYNC */
+    const uint8_t *uniform;             /* by block: its branch is proved uniform */
 } gc_sweep;
 
 /* In intervals.c: makes the list of intervals. */
 gpuchar_status gc_intervals_read(const gc_graph *graph, gpuchar_sass_reconvergence *result, uint32_t **starts,
                                  uint32_t **ends);
+
+/*
+ * In open_intervals.c: the intervals around the point where a pass stands, each question answered in logarithmic time however
+ * deep they are, and whether they nest or cross.
+ */
+gpuchar_status gc_open_make(const gc_graph *graph, gpuchar_sass_reconvergence *result, const uint32_t *starts,
+                            const uint32_t *ends, gc_open **open);
+void gc_open_free(gc_open *open); /* NULL is allowed */
 /* Goes on to instruction `index`: opens and closes intervals. */
-void gc_sweep_to(gc_sweep *sweep, uint32_t index);
+gpuchar_status gc_open_to(gc_open *open, uint32_t index);
+uint32_t gc_open_count(const gc_open *open);
+/* The answers are intervals; GPUCHAR_SASS_NO_BLOCK: there is none. */
+uint32_t gc_open_innermost(gc_open *open);
+uint32_t gc_open_innermost_of(gc_open *open, uint32_t barrier);
+/* The innermost one whose BSYNC post-dominates a block. */
+uint32_t gc_open_joined_above(gc_open *open, uint32_t block);
+/* How many of them began after an interval; all of them for GPUCHAR_SASS_NO_BLOCK. */
+uint32_t gc_open_inside(const gc_open *open, uint32_t interval);
+/* Whether the BSYNC of one of them stands in a block. */
+bool gc_open_joins_at(const gc_open *open, uint32_t block);
 
 /* GPUCHAR_SASS_PLACED_...: where block `join` stands, seen from the branch at the end of `block`. */
 uint32_t gc_place(const gc_graph *graph, uint32_t block, uint32_t join);

@@ -3,7 +3,7 @@
  * from is: constants, parameters, block indices. Nothing is the same that was made where only some threads of the warp may have
  * been: between a divergent branch and the place where its ways meet again. So the question is asked backward from
  * each branch, and what is not the same is then told forward to all that depends on it, branches included, until nothing
- * changes.
+ * changes. Work and memory are bounded by the code's length: what is not known when the bound is met is taken to differ.
  */
 #include <core/error.h>
 #include <sass/effects.h>
@@ -23,6 +23,15 @@ typedef struct node {
     uint32_t next_made; /* of the same block */
 } node;
 
+/*
+ * What may be spent on a function. In the libraries that were seen no kernel needed more than 20000 nodes, the average was half a node and
+ * a few steps per instruction.
+ */
+#define GC_NODES_ANYWAY 65536u
+#define GC_NODES_PER_INSTRUCTION 1u
+#define GC_STEPS_ANYWAY (UINT64_C(1) << 22)
+#define GC_STEPS_PER_INSTRUCTION 128u
+
 typedef struct use {
     uint32_t node;
     uint32_t next;
@@ -37,6 +46,8 @@ typedef struct analysis {
     uint32_t *slots; /* hash table of nodes */
     uint32_t *made;  /* by block: first node of a value made there */
     uint8_t *apart;  /* by block: only some threads may be there */
+    uint32_t *above; /* by block that is apart: a post-dominator of it below which all are */
+    uint64_t steps;  /* that may still be taken */
     uint32_t *todo;  /* nodes that differ and whose users were not told */
     uint32_t *todo_blocks;
     uint32_t node_count, node_capacity, use_count, use_capacity, slot_count, todo_count, todo_capacity, block_count;
@@ -131,9 +142,10 @@ static gc_word word_at(const analysis *a, uint32_t instruction) {
 /* The node of a value as it is before instruction `before` of a block. */
 static uint32_t find(analysis *a, uint32_t block, uint32_t before, uint32_t value) {
     const uint32_t first = a->graph->blocks[block].first;
-    for (uint32_t i = before; i-- > first;)
-        if (gc_may_write(a->writes[i], value)) return node_of(a, NODE_MADE, i, value);
-    return node_of(a, NODE_ENTERS, block, value);
+    uint32_t i = before;
+    while (i > first && !gc_may_write(a->writes[i - 1], value)) i--;
+    a->steps -= before - i < a->steps ? before - i + 1 : a->steps;
+    return i > first ? node_of(a, NODE_MADE, i - 1, value) : node_of(a, NODE_ENTERS, block, value);
 }
 
 static void depend_on_value(analysis *a, uint32_t user, uint32_t block, uint32_t before, uint32_t value) {
@@ -189,6 +201,22 @@ static void expand_branch(analysis *a, uint32_t at, const gc_control *control) {
 
 /* ---- what follows from a difference ---- */
 
+/* The nearest block that is not apart, on the way up the post-dominators. */
+static uint32_t skip_apart(analysis *a, uint32_t block) {
+    while (a->apart[block]) {
+        const uint32_t above = a->above[block];
+        if (a->apart[above]) a->above[block] = a->above[above];
+        block = above;
+    }
+    return block;
+}
+
+static void mark_apart(analysis *a, uint32_t block) {
+    a->apart[block] = 1;
+    a->above[block] = a->graph->post_dominators.parent[block];
+    for (uint32_t n = a->made[block]; n != GC_NO_INDEX; n = a->nodes[n].next_made) differ(a, n);
+}
+
 /* Marks the blocks on the post-dominators' way from a block's successors to where they meet: not all threads come there. */
 static void set_apart(analysis *a, uint32_t from) {
     const gc_graph *graph = a->graph;
@@ -199,11 +227,11 @@ static void set_apart(analysis *a, uint32_t from) {
         const uint32_t block = a->todo_blocks[--count], meet = tree->parent[block];
         if (graph->out.first[block + 1] - graph->out.first[block] < 2) continue;
         for (uint32_t i = graph->out.first[block]; i < graph->out.first[block + 1]; i++) {
-            for (uint32_t b = graph->out.to[i]; b != meet; b = tree->parent[b]) {
-                if (a->apart[b]) continue;
-                a->apart[b] = 1;
+            /* All on the way are below `meet`; what is above it may be apart as well, and is not of interest. */
+            for (uint32_t b = skip_apart(a, graph->out.to[i]); tree->enter[b] > tree->enter[meet];
+                 b = skip_apart(a, b)) {
+                mark_apart(a, b);
                 a->todo_blocks[count++] = b;
-                for (uint32_t n = a->made[b]; n != GC_NO_INDEX; n = a->nodes[n].next_made) differ(a, n);
             }
         }
     }
@@ -224,6 +252,21 @@ static bool is_asked(const gc_graph *graph, const gc_control *control, uint32_t 
     return gc_graph_reaches(graph, *block) && graph->blocks[*block].edges >= 2;
 }
 
+static bool may_go_on(const analysis *a) {
+    const uint64_t most = GC_NODES_ANYWAY + (uint64_t)GC_NODES_PER_INSTRUCTION * a->graph->instruction_count;
+    return a->steps && a->node_count < most && a->use_count < 2 * most;
+}
+
+static void expand(analysis *a, uint32_t at) {
+    if (a->nodes[at].kind == NODE_BRANCH) return;
+    if (!may_go_on(a))
+        differ(a, at);
+    else if (a->nodes[at].kind == NODE_MADE)
+        expand_made(a, at);
+    else
+        expand_enters(a, at);
+}
+
 static void run(analysis *a, uint8_t *uniform) {
     const gc_graph *graph = a->graph;
     uint32_t block = 0, expanded = 0;
@@ -233,13 +276,13 @@ static void run(analysis *a, uint8_t *uniform) {
         if (!is_asked(graph, &graph->controls[i], &block)) continue;
         uniform[block] = 1;
         const uint32_t at = node_of(a, NODE_BRANCH, block, 0);
-        if (at != GC_NO_INDEX) expand_branch(a, at, &graph->controls[i]);
+        if (at != GC_NO_INDEX && may_go_on(a))
+            expand_branch(a, at, &graph->controls[i]);
+        else if (at != GC_NO_INDEX)
+            differ(a, at);
         for (; expanded < a->node_count && !a->failed; expanded++) {
-            if (a->nodes[expanded].differs || a->nodes[expanded].kind == NODE_BRANCH) continue;
-            if (a->nodes[expanded].kind == NODE_MADE)
-                expand_made(a, expanded);
-            else
-                expand_enters(a, expanded);
+            tell_users(a);
+            if (!a->nodes[expanded].differs) expand(a, expanded);
         }
         tell_users(a);
     }
@@ -252,12 +295,14 @@ gpuchar_status gc_uniform_find(const gc_graph *graph, uint8_t *uniform) {
     if (graph->code->arch < 70) return GPUCHAR_OK;
     const size_t blocks = (size_t)graph->block_count + 1;
     analysis a = {.graph = graph, .block_count = graph->block_count};
+    a.steps = GC_STEPS_ANYWAY + (uint64_t)GC_STEPS_PER_INSTRUCTION * graph->instruction_count;
     gc_effects_make(graph->code->arch, &a.effects);
     a.made = malloc(blocks * sizeof *a.made);
     a.apart = calloc(blocks, 1);
+    a.above = malloc(blocks * sizeof *a.above);
     a.todo_blocks = malloc(blocks * sizeof *a.todo_blocks);
     a.writes = malloc(graph->instruction_count * sizeof *a.writes);
-    a.failed = !a.writes || !a.made || !a.apart || !a.todo_blocks;
+    a.failed = !a.writes || !a.made || !a.apart || !a.above || !a.todo_blocks;
     if (!a.failed) {
         memset(a.made, 0xff, blocks * sizeof *a.made);
         run(&a, uniform);
@@ -268,6 +313,7 @@ gpuchar_status gc_uniform_find(const gc_graph *graph, uint8_t *uniform) {
     free(a.slots);
     free(a.made);
     free(a.apart);
+    free(a.above);
     free(a.todo);
     free(a.todo_blocks);
     return a.failed ? gc_fail_memory(blocks * sizeof *a.made) : GPUCHAR_OK;
