@@ -271,7 +271,7 @@ enum {
     GPUCHAR_SASS_BRANCH_UNIFORM_COMPARE = 1u << 8 /* by a uniform predicate that a UISETP of its block made */
 };
 
-/* A reachable branch with two or more ways. Frozen. */
+/* A reachable branch with two or more ways; before sm_70 also SYNC, BRK and CONT under a predicate. Frozen. */
 typedef struct gpuchar_sass_branch {
     uint64_t pc_bytes;
     uint64_t meet_bytes;  /* first instruction of its immediate post-dominator; GPUCHAR_SASS_NO_PC: the exit */
@@ -295,7 +295,10 @@ enum {
     GPUCHAR_SASS_INTERVAL_CROSSED = 1u << 2  /* it overlaps another one without being inside */
 };
 
-/* What BSSY opens and BSYNC closes: [bssy, bsync). Before sm_70 SSY and the first instruction of its target. Frozen. */
+/*
+ * What BSSY opens and BSYNC closes: [bssy, bsync). Before sm_70 from SSY, PBK or PCNT (barrier 0, 1, 2) to its target,
+ * where SYNC, BRK or CONT goes. Frozen.
+ */
 typedef struct gpuchar_sass_interval {
     uint64_t bssy_bytes;
     uint64_t bsync_bytes;

@@ -16,23 +16,30 @@ static bool is_needed(uint8_t kind) {
            kind != GC_OP_YIELD;
 }
 
+/* Where JMP and CALL.ABS lead is told by relocations alone. */
 static uint32_t target_of(const gc_code *code, const gc_instruction *in, uint8_t *flags) {
-    if (in->target == GC_NO_TARGET) return GC_NO_INDEX;
+    if (in->target == GC_NO_TARGET || in->kind == GC_OP_JUMP || in->kind == GC_OP_CALL) return GC_NO_INDEX;
     const size_t index = gc_code_index(code, in->target);
     if (index != SIZE_MAX) return (uint32_t)index;
     *flags |= GC_CONTROL_OUT;
     return GC_NO_INDEX;
 }
 
+/* SSY, PBK and PCNT are neighbours. */
+static bool meets(const gc_instruction *in) {
+    const uint32_t opcode = in->opcode >> 4;
+    return in->kind == GC_OP_PUSH && opcode >= GC_TOKEN_SSY && opcode <= GC_TOKEN_SSY + 2;
+}
+
 static gc_control shorten(const gc_code *code, uint32_t index, const gc_instruction *in) {
     uint8_t flags = (uint8_t)((in->conditional ? GC_CONTROL_CONDITIONAL : 0) | (in->never ? GC_CONTROL_NEVER : 0) |
-                              (in->uniform ? GC_CONTROL_UNIFORM : 0));
+                              (in->uniform ? GC_CONTROL_UNIFORM : 0) | (meets(in) ? GC_CONTROL_MEETS : 0));
     const uint32_t target = target_of(code, in, &flags);
     return (gc_control){.index = index,
                         .target = target,
                         .opcode = in->opcode,
                         .kind = in->kind,
-                        .barrier = in->barrier,
+                        .barrier = meets(in) ? (uint8_t)((in->opcode >> 4) - GC_TOKEN_SSY) : in->barrier,
                         .barrier_class = in->barrier_class,
                         .guard = (uint8_t)(in->guard | (in->guard_not ? GC_CONTROL_NOT : 0)),
                         .second = (uint8_t)(in->second | (in->second_not ? GC_CONTROL_NOT : 0)),

@@ -49,32 +49,66 @@ static gpuchar_status bad_target(const gc_graph *graph, uint32_t instruction) {
                    graph->code->name ? graph->code->name : "a function");
 }
 
-/* The list of an indirect branch; each of its targets must be an instruction of the function. */
-static gpuchar_status listed(const builder *b, const gc_control *control, const gc_target_list **list) {
+/* Where an instruction leads that has no target of its own, one by one as program counters. */
+typedef struct ways {
+    const gc_target_list *list; /* of an attribute */
+    const uint64_t *tokens;     /* told by tokens, before sm_70 */
+    size_t count;
+} ways;
+
+static uint64_t way_at(const ways *w, size_t index) {
+    return w->list ? gc_target_at(w->list, (uint32_t)index) : w->tokens[index];
+}
+
+static gpuchar_status read_ways(const builder *b, const gc_control *control, ways *w) {
     const gc_code *code = b->graph->code;
     const uint64_t pc = code->offset + gc_code_offset(code, control->index);
-    *list = gc_targets_find(&b->targets, pc);
-    if (!*list || (*list)->count == 0)
-        return gc_fail(GPUCHAR_E_SASS_UNKNOWN, "the targets of the indirect branch at 0x%llx of %.200s are not known",
+    *w = (ways){0};
+    if (code->arch < 70) {
+        w->tokens = gc_tokens_targets(&b->graph->tokens, control->index, &w->count);
+        if (w->count || control->kind == GC_OP_RETURN) return GPUCHAR_OK;
+        const gc_token_site *site = gc_tokens_site(&b->graph->tokens, control->index);
+        if (site && !site->reached) return GPUCHAR_OK; /* nor is it by this graph */
+    } else {
+        w->list = gc_targets_find(&b->targets, pc);
+        w->count = w->list ? w->list->count : 0;
+    }
+    if (!w->count)
+        return gc_fail(GPUCHAR_E_SASS_UNKNOWN, "where the instruction at 0x%llx of %.200s leads is not known",
                        (unsigned long long)pc, code->name ? code->name : "a function");
-    for (uint32_t i = 0; i < (*list)->count; i++)
-        if (gc_code_index(code, gc_target_at(*list, i)) == SIZE_MAX) return bad_target(b->graph, control->index);
+    for (size_t i = 0; i < w->count; i++)
+        if (gc_code_index(code, way_at(w, i)) == SIZE_MAX) return bad_target(b->graph, control->index);
     return GPUCHAR_OK;
+}
+
+/* Whether it has no target of its own, but leads somewhere inside the function. */
+static bool is_led(const gc_graph *graph, const gc_control *control) {
+    switch (control->kind) {
+    case GC_OP_INDIRECT:
+    case GC_OP_SYNC:
+    case GC_OP_BRK:
+    case GC_OP_CONT:
+    case GC_OP_LONGJMP:
+        return true;
+    case GC_OP_RETURN:
+        return graph->code->arch < 70;
+    default:
+        return false;
+    }
 }
 
 static gpuchar_status mark_leads(const builder *b) {
     gc_graph *graph = b->graph;
     lead(graph, 0);
-    for (uint32_t i = 0; i < graph->control_count; i++) {
-        const gc_control *control = &graph->controls[i];
+    for (uint32_t c = 0; c < graph->control_count; c++) {
+        const gc_control *control = &graph->controls[c];
         if (!turns(control)) continue;
         lead(graph, control->index + 1);
-        if (control->kind == GC_OP_INDIRECT) {
-            const gc_target_list *list;
-            const gpuchar_status status = listed(b, control, &list);
+        if (is_led(graph, control)) {
+            ways w;
+            const gpuchar_status status = read_ways(b, control, &w);
             if (status) return status;
-            for (uint32_t t = 0; t < list->count; t++)
-                lead(graph, (uint32_t)gc_code_index(graph->code, gc_target_at(list, t)));
+            for (size_t i = 0; i < w.count; i++) lead(graph, (uint32_t)gc_code_index(graph->code, way_at(&w, i)));
         } else if (control->target != GC_NO_INDEX) {
             lead(graph, control->target);
         } else if (control->kind == GC_OP_BRANCH) {
@@ -126,16 +160,18 @@ static gpuchar_status add_edge(builder *b, uint32_t from, uint32_t to) {
 
 static gpuchar_status link_turn(builder *b, uint32_t from, const gc_control *control) {
     gc_graph *graph = b->graph;
-    if (leaves(control)) graph->blocks[from].flags |= GPUCHAR_SASS_BLOCK_LEAVES;
-    if (control->kind != GC_OP_INDIRECT)
+    if (!is_led(graph, control)) {
+        if (leaves(control)) graph->blocks[from].flags |= GPUCHAR_SASS_BLOCK_LEAVES;
         return control->target == GC_NO_INDEX ? GPUCHAR_OK
                                               : add_edge(b, from, gc_graph_block_of(graph, control->target));
-    const gc_target_list *list;
-    gpuchar_status status = listed(b, control, &list);
-    for (uint32_t t = 0; !status && t < list->count; t++) {
-        const size_t index = gc_code_index(graph->code, gc_target_at(list, t));
-        status = add_edge(b, from, gc_graph_block_of(graph, (uint32_t)index));
     }
+    ways w;
+    gpuchar_status status = read_ways(b, control, &w);
+    for (size_t i = 0; !status && i < w.count; i++)
+        status = add_edge(b, from, gc_graph_block_of(graph, (uint32_t)gc_code_index(graph->code, way_at(&w, i))));
+    const gc_token_site *site = gc_tokens_site(&graph->tokens, control->index);
+    if (site && control->kind == GC_OP_RETURN && (site->outside || !w.count))
+        graph->blocks[from].flags |= GPUCHAR_SASS_BLOCK_LEAVES;
     return status;
 }
 
@@ -252,7 +288,8 @@ static gpuchar_status build(builder *b) {
     graph->leads = calloc(words, sizeof *graph->leads);
     graph->before = malloc(words * sizeof *graph->before);
     if (!graph->leads || !graph->before) return gc_fail_memory(words * 12);
-    gpuchar_status status = gc_targets_read(graph->code, &b->targets);
+    gpuchar_status status = graph->code->arch < 70 ? gc_tokens_read(graph->code, &graph->tokens)
+                                                   : gc_targets_read(graph->code, &b->targets);
     if (!status) status = gc_controls_read(graph->code, &graph->controls, &graph->control_count);
     if (!status) status = mark_leads(b);
     if (!status) status = make_blocks(graph);
@@ -272,8 +309,6 @@ static gpuchar_status build(builder *b) {
 
 gpuchar_status gc_graph_build(const gc_code *code, gc_graph *graph) {
     *graph = (gc_graph){.code = code};
-    if (code->arch < 70)
-        return gc_fail(GPUCHAR_E_SASS_UNKNOWN, "the 64-bit encoding of sm_%u is not decoded yet", code->arch);
     const size_t count = gc_code_count(code);
     if (count == 0 || count > UINT32_MAX / 4)
         return gc_fail(GPUCHAR_E_SASS_FORMAT, "a function of no usable number of instructions");
@@ -293,6 +328,7 @@ void gc_graph_free(gc_graph *graph) {
     free(graph->loops);
     free(graph->leads);
     free(graph->before);
+    gc_tokens_free(&graph->tokens);
     gc_edges_free(&graph->out);
     gc_edges_free(&graph->in);
     gc_tree_free(&graph->dominators);

@@ -8,6 +8,7 @@
 #include <gpuchar/sass.h>
 #include <sass/decode.h>
 #include <sass/dominators.h>
+#include <sass/tokens.h>
 
 #define GC_NO_INDEX UINT32_MAX
 
@@ -29,7 +30,8 @@ enum {
     GC_CONTROL_CONDITIONAL = 1u << 0,
     GC_CONTROL_NEVER = 1u << 1,
     GC_CONTROL_UNIFORM = 1u << 2,
-    GC_CONTROL_OUT = 1u << 3 /* it has a target, outside the function */
+    GC_CONTROL_OUT = 1u << 3,  /* it has a target, outside the function */
+    GC_CONTROL_MEETS = 1u << 4 /* SSY, PBK, PCNT: threads meet at its target. `barrier` is 0, 1, 2 */
 };
 
 typedef struct gc_graph {
@@ -44,6 +46,7 @@ typedef struct gc_graph {
     uint32_t edge_count;
     uint32_t loop_count;
     uint32_t irreducible;
+    gc_tokens tokens; /* before sm_70 */
     uint64_t *leads;  /* bit by instruction: a block begins there */
     uint32_t *before; /* by 64 instructions: blocks that begin before them */
     /* Edges with the virtual exit, which is node block_count; those from unreachable blocks are left out. */

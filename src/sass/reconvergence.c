@@ -47,18 +47,19 @@ static void match(const gc_sweep *sweep, gpuchar_sass_branch *branch) {
                                                           ? (uint32_t)GPUCHAR_SASS_PLACED_AT
                                                           : branch->placement[GPUCHAR_SASS_RULE_INNERMOST];
     branch->placement[GPUCHAR_SASS_RULE_FIRST_ABOVE] = place_join(graph, branch->block, sweep->above[meet]);
-    if (sweep->next_bsync < graph->control_count) {
-        const uint32_t join = gc_graph_block_of(graph, graph->controls[sweep->next_bsync].index);
+    if (sweep->next_join < sweep->join_count) {
+        const uint32_t join = gc_graph_block_of(graph, sweep->joins[sweep->next_join]);
         branch->placement[GPUCHAR_SASS_RULE_NEXT_IN_CODE] = gc_place(graph, branch->block, join);
     }
 }
 
-/* By post-dominator: the nearest one, itself included, with a BSYNC. */
-static void find_above(const gc_graph *graph, uint32_t *above) {
+/* By post-dominator: the nearest one, itself included, where threads meet. */
+static void find_above(const gc_sweep *sweep) {
+    const gc_graph *graph = sweep->graph;
+    uint32_t *above = sweep->above;
     memset(above, 0xff, ((size_t)graph->block_count + 1) * sizeof *above);
-    for (uint32_t i = 0; i < graph->control_count; i++) {
-        if (graph->controls[i].kind != GC_OP_BSYNC) continue;
-        const uint32_t block = gc_graph_block_of(graph, graph->controls[i].index);
+    for (uint32_t i = 0; i < sweep->join_count; i++) {
+        const uint32_t block = gc_graph_block_of(graph, sweep->joins[i]);
         above[block] = block;
     }
     const gc_tree *tree = &graph->post_dominators;
@@ -141,8 +142,18 @@ static void add_branch(gc_sweep *sweep, const gc_control *control, uint32_t bloc
     match(sweep, branch);
 }
 
+/* SYNC, BRK and CONT under a predicate split a warp like a branch. */
 static bool is_branch(const gc_graph *graph, const gc_control *control, uint32_t *block) {
-    if (control->kind != GC_OP_BRANCH && control->kind != GC_OP_INDIRECT) return false;
+    switch (control->kind) {
+    case GC_OP_BRANCH:
+    case GC_OP_INDIRECT:
+    case GC_OP_SYNC:
+    case GC_OP_BRK:
+    case GC_OP_CONT:
+        break;
+    default:
+        return false;
+    }
     *block = gc_graph_block_of(graph, control->index);
     return gc_graph_reaches(graph, *block) && graph->blocks[*block].edges >= 2;
 }
@@ -153,24 +164,16 @@ static void take_break(const gc_sweep *sweep, const gc_control *control) {
     if (interval != GPUCHAR_SASS_NO_BLOCK) sweep->result->intervals[interval].breaks++;
 }
 
-static void find_next_bsync(gc_sweep *sweep, uint32_t from) {
-    const gc_graph *graph = sweep->graph;
-    for (sweep->next_bsync = from; sweep->next_bsync < graph->control_count; sweep->next_bsync++) {
-        const gc_control *control = &graph->controls[sweep->next_bsync];
-        if (control->kind == GC_OP_BSYNC && gc_graph_reaches(graph, gc_graph_block_of(graph, control->index))) return;
-    }
-}
-
 static gpuchar_status sweep_all(gc_sweep *sweep) {
     const gc_graph *graph = sweep->graph;
     gpuchar_sass_reconvergence *result = sweep->result;
-    find_next_bsync(sweep, 0);
     for (uint32_t i = 0; i < graph->control_count; i++) {
         const gc_control *control = &graph->controls[i];
         uint32_t block = 0;
         const gpuchar_status status = gc_open_to(sweep->open, control->index);
         if (status) return status;
-        if (i == sweep->next_bsync) find_next_bsync(sweep, i + 1);
+        while (sweep->next_join < sweep->join_count && sweep->joins[sweep->next_join] <= control->index)
+            sweep->next_join++;
         if (control->kind == GC_OP_BREAK) take_break(sweep, control);
         if (is_branch(graph, control, &block)) add_branch(sweep, control, block);
     }
@@ -202,15 +205,17 @@ gpuchar_status gc_reconvergence_read(const gc_graph *graph, gpuchar_sass_reconve
         if (!sweep.above || !result->branches || !uniform)
             status = gc_fail_memory((branches + 1) * sizeof *result->branches);
     }
+    if (!status) status = gc_joins_read(graph, result, sweep.ends, &sweep.joins, &sweep.join_count);
     if (!status) status = gc_uniform_find(graph, uniform);
     if (!status) status = gc_open_make(graph, result, sweep.starts, sweep.ends, &sweep.open);
     if (!status) {
-        find_above(graph, sweep.above);
+        find_above(&sweep);
         status = sweep_all(&sweep);
     }
     free(uniform);
     free(sweep.starts);
     free(sweep.ends);
+    free(sweep.joins);
     gc_open_free(sweep.open);
     free(sweep.above);
     if (status) gpuchar_sass_reconvergence_free(result);

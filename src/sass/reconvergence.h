@@ -12,14 +12,19 @@ typedef struct gc_sweep {
     gpuchar_sass_reconvergence *result; /* its intervals are all there, its branches are being added */
     uint32_t *starts, *ends;            /* by interval: instruction indices; it is around those between them */
     gc_open *open;                      /* intervals around the point where the pass stands */
-    uint32_t next_bsync;                /* control index of the next BSYNC behind this point that is reached */
-    uint32_t *above;                    /* by block: the nearest post-dominator, itself included, that holds a BSYNC */
-    const uint8_t *uniform;             /* by block: its branch is proved uniform */
+    uint32_t *joins; /* instructions where threads meet, and that are reached: BSYNC, or where SYNC goes */
+    uint32_t join_count;
+    uint32_t next_join;     /* the first of them behind this point */
+    uint32_t *above;        /* by block: the nearest post-dominator, itself included, that holds a place to meet */
+    const uint8_t *uniform; /* by block: its branch is proved uniform */
 } gc_sweep;
 
 /* In intervals.c: makes the list of intervals. */
 gpuchar_status gc_intervals_read(const gc_graph *graph, gpuchar_sass_reconvergence *result, uint32_t **starts,
                                  uint32_t **ends);
+/* And of the instructions where threads meet and that are reached, in the order of the code. */
+gpuchar_status gc_joins_read(const gc_graph *graph, const gpuchar_sass_reconvergence *result, const uint32_t *ends,
+                             uint32_t **joins, uint32_t *count);
 
 /*
  * In open_intervals.c: the intervals around the point where a pass stands, each question answered in logarithmic time however

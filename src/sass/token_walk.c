@@ -156,7 +156,8 @@ static gpuchar_status take_indirect(walk_memory *memory, uint32_t site_number, u
         return GPUCHAR_OK;
     }
     site->call = true;
-    return visit_pc(memory, top->target, memory->nodes[stack].beneath);
+    const gpuchar_status status = note_target(memory->walk, site_number, top->target);
+    return status ? status : visit_pc(memory, top->target, memory->nodes[stack].beneath);
 }
 
 static gpuchar_status take_branch(walk_memory *memory, const gc_instruction *in, uint32_t stack) {
