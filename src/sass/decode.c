@@ -218,23 +218,31 @@ static void decode_common(gc_word word, gc_instruction *in) {
 }
 
 /*
- * From sm_100 on, register forms of these become another instruction (half-precision inputs) by bit 81 alone: an FFMA
- * that is not one.
+ * From sm_100 on, some opcodes are another instruction by bits elsewhere: with half-precision inputs (an FFMA that is not
+ * one), without carries, or for another kind of matrix. NULL: what the opcode says.
  */
-static const char *mixed_precision(const gc_code *code, gc_word word, const gc_instruction *in) {
-    if (code->arch < 100 || !gc_bits(word, 81, 81)) return NULL;
-    switch (in->opcode) {
-    case 0x223:
-    case 0x1c23:
-    case 0x1e23:
-        return "FHFMA";
-    case 0x221:
-    case 0x1e21:
-        return "FHADD";
-    case 0x1255:
-        return "UFHFMA";
-    case 0x1254:
-        return "UFHADD";
+static const char *by_other_bits(const gc_code *code, gc_word word, uint16_t opcode) {
+    const bool half = gc_bits(word, 81, 81) != 0;
+    const bool no_carry = (code->arch == 100 || code->arch == 103) && gc_bits(word, 76, 76);
+    const uint64_t matrix = gc_bits(word, 73, 72);
+    switch (opcode & 0x1ff) {
+    case 0x023:
+        return half && (opcode == 0x223 || opcode == 0x1c23 || opcode == 0x1e23) ? "FHFMA" : NULL;
+    case 0x021:
+        return half && (opcode == 0x221 || opcode == 0x1e21) ? "FHADD" : NULL;
+    case 0x055:
+        return half && opcode == 0x1255 ? "UFHFMA" : NULL;
+    case 0x054:
+        return half && opcode == 0x1254 ? "UFHADD" : NULL;
+    case 0x010:
+        return no_carry ? "IADD" : NULL;
+    case 0x024:
+    case 0x025:
+        return no_carry ? "IMUL" : NULL;
+    case 0x1ea:
+        if (opcode != 0x15ea && opcode != 0x19ea) return NULL;
+        if (gc_bits(word, 63, 63)) return "UTCOMMA";
+        return matrix == 3 ? "UTCQMMA" : matrix == 1 ? "UTCIMMA" : NULL;
     default:
         return NULL;
     }
@@ -251,8 +259,10 @@ void gc_decode(const gc_code *code, size_t offset, gc_instruction *instruction) 
     memcpy(&word.high, code->bytes + offset + 8, sizeof word.high);
     instruction->pc = code->offset + offset;
     decode_common(word, instruction);
-    const char *mixed = mixed_precision(code, word, instruction);
-    instruction->mnemonic = mixed ? mixed : gc_mnemonic(code->arch, instruction->opcode);
+    instruction->mnemonic = gc_mnemonic(code->arch, instruction->opcode);
+    const char *other =
+        code->arch >= 100 && instruction->mnemonic ? by_other_bits(code, word, instruction->opcode) : NULL;
+    if (other) instruction->mnemonic = other;
     gc_decode_operands(code->arch, word, instruction);
     decode_families(code, word, instruction);
     /* All control flow, NOP among it. */
