@@ -140,18 +140,25 @@ static void text_flags(const barrier_result *result, gc_text *text) {
     }
 }
 
-void gc_barrier_text(const void *raw, gc_text *text) {
-    const barrier_result *result = raw;
-    const bool launched = (result->known & GPUCHAR_BARRIER_LAUNCHED) != 0;
-    gpuchar_evidence evidence = result->evidence;
-    evidence.flags &= ~(uint32_t)(GPUCHAR_FLAG_UNSTABLE | GPUCHAR_FLAG_OFF_LAW);
+static void text_code(const barrier_result *result, bool launched, gc_text *text) {
     gc_text_add(text, "  %s\n",
                 result->field_exists
                     ? "the class of BSSY, BSYNC and BREAK, bits [73:72], changed in place"
                     : "this chip has no class field: bits [73:72], changed in place, are reserved here, and "
                       "this is not the paper's experiment");
     for (size_t i = 0; i < GPUCHAR_BARRIER_PROBES; ++i) text_kernel(&result->kernels[i], launched, text);
-    if (launched) text_launched(result, text);
+}
+
+void gc_barrier_text(const void *raw, gc_text *text) {
+    const barrier_result *result = raw;
+    const bool launched = (result->known & GPUCHAR_BARRIER_LAUNCHED) != 0;
+    gpuchar_evidence evidence = result->evidence;
+    evidence.flags &= ~(uint32_t)(GPUCHAR_FLAG_UNSTABLE | GPUCHAR_FLAG_OFF_LAW);
+    if (launched) {
+        text_code(result, launched, text);
+        text_launched(result, text);
+    }
     gc_evidence_text_uncounted(&evidence, "the kernels run in another process, where nothing is counted", text);
     text_flags(result, text);
+    if (!launched) text_code(result, launched, text); /* the first line says whether all is proved */
 }
