@@ -56,25 +56,6 @@ static void kernels(const void *options, gc_kernel_list *list) {
     }
 }
 
-static gpuchar_status make_room(barrier_class *b) {
-    const gpuchar_barrier_class_experiment_options *options = b->options;
-    gpuchar_barrier_class_experiment_result *result = b->result;
-    size_t cases = 0, most = 0;
-    for (size_t probe = 0; probe < PROBES; ++probe) {
-        cases += b->edit_counts[probe];
-        if (b->edit_counts[probe] > most) most = b->edit_counts[probe];
-    }
-    result->shape_count = (size_t)PROBES * options->warps_count;
-    result->case_count = cases * options->warps_count;
-    result->shapes = calloc(result->shape_count, sizeof result->shapes[0]);
-    result->cases = calloc(result->case_count + 1, sizeof result->cases[0]);
-    b->samples = calloc((most + 1) * options->launches, sizeof b->samples[0]);
-    b->medians = calloc(most + 1, sizeof b->medians[0]);
-    b->scratch = calloc(2 * (most + 1) * options->launches, sizeof b->scratch[0]);
-    const bool there = result->shapes && result->cases && b->samples && b->medians && b->scratch;
-    return there ? GPUCHAR_OK : gc_fail_memory((result->case_count + 1) * sizeof result->cases[0]);
-}
-
 /* Shapes and cases as they will be run: kernel by kernel, shape by shape. */
 static void lay_out(barrier_class *b) {
     gpuchar_barrier_shape *shape = b->result->shapes;
@@ -93,6 +74,27 @@ static void lay_out(barrier_class *b) {
             }
         }
     }
+}
+
+static gpuchar_status make_room(barrier_class *b) {
+    const gpuchar_barrier_class_experiment_options *options = b->options;
+    gpuchar_barrier_class_experiment_result *result = b->result;
+    size_t cases = 0, most = 0;
+    for (size_t probe = 0; probe < PROBES; ++probe) {
+        cases += b->edit_counts[probe];
+        if (b->edit_counts[probe] > most) most = b->edit_counts[probe];
+    }
+    result->shape_count = (size_t)PROBES * options->warps_count;
+    result->case_count = cases * options->warps_count;
+    result->shapes = calloc(result->shape_count, sizeof result->shapes[0]);
+    result->cases = calloc(result->case_count + 1, sizeof result->cases[0]);
+    b->samples = calloc((most + 1) * options->launches, sizeof b->samples[0]);
+    b->medians = calloc(most + 1, sizeof b->medians[0]);
+    b->scratch = calloc(2 * (most + 1) * options->launches, sizeof b->scratch[0]);
+    const bool there = result->shapes && result->cases && b->samples && b->medians && b->scratch;
+    if (!there) return gc_fail_memory((result->case_count + 1) * sizeof result->cases[0]);
+    lay_out(b);
+    return GPUCHAR_OK;
 }
 
 /* Each edit once, so that all are known to be right before any runs. */
@@ -124,9 +126,7 @@ static gpuchar_status prove(void *state) {
     barrier_class *b = state;
     gpuchar_status status = GPUCHAR_OK;
     for (uint32_t probe = 0; probe < PROBES && status == GPUCHAR_OK; ++probe) status = prove_one(b, probe);
-    if (status == GPUCHAR_OK) status = make_room(b);
-    if (status == GPUCHAR_OK) lay_out(b);
-    return status;
+    return status == GPUCHAR_OK ? make_room(b) : status;
 }
 
 /* ---- one run */

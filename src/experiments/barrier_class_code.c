@@ -92,12 +92,13 @@ static gpuchar_status place(const gc_code *code, gpuchar_barrier_kernel *kernel,
     if (!status) {
         r.marks = calloc(flow.block_count + 1, sizeof *r.marks);
         r.stack = calloc(flow.block_count + 1, sizeof *r.stack);
-        if (!r.marks || !r.stack) status = gc_fail_memory(flow.block_count * sizeof *r.stack);
     }
-    if (!status) *missing = find_clocks(&r);
-    if (!status && !*missing) {
-        count_looped(&r, kernel);
-        *missing = find_missing(kernel);
+    if (!status && r.marks && r.stack) {
+        *missing = find_clocks(&r);
+        if (!*missing) count_looped(&r, kernel);
+        if (!*missing) *missing = find_missing(kernel);
+    } else if (!status) {
+        status = gc_fail_memory(flow.block_count * sizeof *r.stack);
     }
     free(r.marks);
     free(r.stack);
