@@ -113,7 +113,7 @@ static void text_findings(const barrier_result *result, gc_text *text) {
 
 static void text_launched(const barrier_result *result, gc_text *text) {
     gc_text_add(text,
-                "                        of them with equal               cycles of           largest\n"
+                "                             of them with equal           cycles of            largest\n"
                 "  kernel     shape   cases ended output exchange  met  seen  unpatched    noise difference outside\n");
     for (size_t i = 0; i < result->shape_count; ++i) text_shape(result, &result->shapes[i], text);
     gc_text_add(text,

@@ -72,13 +72,16 @@ static void expect_unproved(const test_cubin *cubin, uint32_t probe, const char 
     if (!strstr(reason, why)) fail_msg("no \"%s\" in: %s", why, reason);
 }
 
+/* The first `size` bytes of it. */
+static test_cubin part_of(const test_cubin *from, size_t size) {
+    test_cubin part = {calloc(size + 1, 1), size};
+    assert_non_null(part.bytes);
+    for (size_t i = 0; part.bytes && from->bytes && i < size; ++i) part.bytes[i] = from->bytes[i];
+    return part;
+}
+
 static void check_spoiled(const test_cubin *good, uint32_t probe, gc_op_kind kind, const char *why) {
-    test_cubin cubin = {malloc(good->size), good->size};
-    if (!cubin.bytes || !good->bytes) {
-        fail_msg("no memory");
-        return;
-    }
-    memcpy(cubin.bytes, good->bytes, good->size);
+    test_cubin cubin = part_of(good, good->size);
     spoil(&cubin, kind);
     expect_unproved(&cubin, probe, why);
     free(cubin.bytes);
@@ -123,30 +126,26 @@ static void test_unreadable(void **state) {
     char reason[GC_BARRIER_REASON_BYTES];
     test_cubin cubin = compile_probe(nvrtc.archs[nvrtc.arch_count - 1], 0);
     for (size_t size = 0; size < cubin.size; size += 97) {
-        test_cubin cut = {malloc(size + 1), size};
-        if (!cut.bytes || !cubin.bytes) break;
-        memcpy(cut.bytes, cubin.bytes, size);
+        test_cubin cut = part_of(&cubin, size);
         const gpuchar_barrier_kernel kernel = read_code(&cut, 0, reason);
         if (kernel.proof_status != GPUCHAR_OK) assert_true(reason[0]);
         if (kernel.known == 0) assert_int_equal(kernel.instructions + all_of(kernel.bssy), 0);
         free(cut.bytes);
     }
     gc_random random = gc_random_seed(3);
+    test_cubin patched = part_of(&cubin, cubin.size);
     for (int i = 0; i < 3000; ++i) {
-        test_cubin damaged = {malloc(cubin.size), cubin.size};
+        test_cubin damaged = part_of(&cubin, cubin.size);
         const gc_class_edit edit = {{1, 2, 3}};
         gc_class_count count;
-        uint8_t *patched = malloc(cubin.size);
-        if (!damaged.bytes || !patched || !cubin.bytes) break;
-        memcpy(damaged.bytes, cubin.bytes, cubin.size);
         for (int n = 0; n < 3; ++n)
-            damaged.bytes[gc_random_below(&random, (uint32_t)cubin.size)] ^=
+            damaged.bytes[gc_random_below(&random, (uint32_t)damaged.size)] ^=
                 (uint8_t)(1u << gc_random_below(&random, 8));
         read_code(&damaged, 0, reason);
-        gc_barrier_patch(damaged.bytes, damaged.size, &edit, patched, &count);
-        free(patched);
+        gc_barrier_patch(damaged.bytes, damaged.size, &edit, patched.bytes, &count);
         free(damaged.bytes);
     }
+    free(patched.bytes);
     free(cubin.bytes);
 }
 
