@@ -87,6 +87,9 @@ static void take_result(void *user, size_t index) {
     if (job->status == GPUCHAR_E_NOT_RECORDED && r->recorded && !r->arguments.only) {
         /* An older recording knows nothing of newer experiments, for which nobody asked by name. */
         if (!r->arguments.quiet) printf("%s: not in this recording\n\n", experiment->name);
+    } else if (job->status == GPUCHAR_E_NOT_APPLICABLE && !r->arguments.only) {
+        /* Not every experiment is one for every chip. */
+        if (!r->arguments.quiet) printf("%s: %s\n\n", experiment->name, gpuchar_last_error()->message);
     } else if (job->status < 0) {
         complain(b->architecture ? b->architecture : experiment->name);
         r->worst = EXIT_EXPERIMENT;

@@ -2,6 +2,7 @@
 #ifndef GPUCHAR_GPUCHAR_H
 #define GPUCHAR_GPUCHAR_H
 
+#include <gpuchar/barrier_class.h>
 #include <gpuchar/compile.h>
 #include <gpuchar/counters.h>
 #include <gpuchar/device.h>

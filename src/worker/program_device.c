@@ -131,7 +131,10 @@ static gpuchar_status launch(gc_program *program, gc_program_job *job, const gc_
     const gc_wire_job *head = &job->head;
     void *parameters[1] = {job->arguments};
     gpuchar_status status = CALL(EventRecord, held->start, program->stream);
-    if (!status) {
+    for (uint32_t i = 0; i < head->launches && !status; i++) {
+        if (head->launch_offset != GC_WORKER_NOWHERE) {
+            memcpy((char *)job->arguments + head->launch_offset, &i, sizeof i); /* copied by each launch */
+        }
         status = CALL(LaunchKernel, function, head->grid[0], head->grid[1], head->grid[2], head->block[0],
                       head->block[1], head->block[2], head->shared_bytes, program->stream, parameters, NULL);
     }

@@ -29,6 +29,13 @@ static bool buffer_fits(const gc_wire_job *job, const gc_wire_buffer *buffer) {
            buffer->initial_bytes <= GC_JOB_MESSAGE_MAX && buffer->read_bytes <= GC_JOB_MESSAGE_MAX && address_fits;
 }
 
+static bool launches_fit(const gc_wire_job *job) {
+    bool number_fits =
+        job->launch_offset == GC_WORKER_NOWHERE ||
+        (job->argument_bytes >= sizeof(uint32_t) && job->launch_offset <= job->argument_bytes - sizeof(uint32_t));
+    return job->launches >= 1 && job->launches <= GC_JOB_LAUNCHES_MAX && number_fits;
+}
+
 uint64_t gc_job_read_bytes(const gc_wire_job *job, const gc_wire_buffer *buffers) {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < job->buffer_count; i++) {
@@ -40,6 +47,9 @@ uint64_t gc_job_read_bytes(const gc_wire_job *job, const gc_wire_buffer *buffers
 uint64_t gc_job_bytes(const gc_wire_job *job, const gc_wire_buffer *buffers) {
     if (job->buffer_count > GC_JOB_BUFFERS_MAX || job->argument_bytes > GC_JOB_ARGUMENTS_MAX || job->image_bytes == 0 ||
         job->image_bytes > GC_JOB_MESSAGE_MAX || !memchr(job->kernel, 0, sizeof job->kernel) || !job->kernel[0]) {
+        return 0;
+    }
+    if (!launches_fit(job)) {
         return 0;
     }
     uint64_t bytes = sizeof *job + job->buffer_count * sizeof *buffers + job->argument_bytes + job->image_bytes;

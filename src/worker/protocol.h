@@ -13,7 +13,7 @@
 #include <worker/channel.h>
 
 /* Changes with anything in this file. */
-#define GC_PROTOCOL_VERSION 2
+#define GC_PROTOCOL_VERSION 3
 
 /* The program's only argument when the library starts it; its socket is then its standard input. */
 #define GC_WORKER_ARGUMENT "--serve"
@@ -32,7 +32,7 @@ enum {
     GC_FRAME_OPEN = 1,
     GC_FRAME_JOB = 2,
     GC_FRAME_ANSWER = 3,
-    /* Without a body: the driver took the launch. What failed or took long before was not the kernel. */
+    /* Without a body: the driver took the launch, of several all of them. What failed or took long before was not the kernel. */
     GC_FRAME_LAUNCHED = 4
 };
 
@@ -46,6 +46,7 @@ typedef struct gc_wire_frame {
 #define GC_JOB_MESSAGE_MAX ((uint64_t)256 << 20)
 #define GC_JOB_BUFFERS_MAX 64u
 #define GC_JOB_ARGUMENTS_MAX 4096u
+#define GC_JOB_LAUNCHES_MAX 256u /* fewer than a stream takes without waiting */
 
 /* GC_FRAME_OPEN: which driver, which device. Answered without data. */
 typedef struct gc_wire_open {
@@ -59,14 +60,15 @@ typedef struct gc_wire_open {
  */
 typedef struct gc_wire_job {
     uint64_t image_bytes;
-    uint64_t limit_ns; /* from the launch to the kernel's end */
+    uint64_t limit_ns; /* from the launch to the kernel's end, of all launches together */
     uint32_t argument_bytes;
     uint32_t buffer_count;
     uint32_t grid[3];
     uint32_t block[3];
     uint32_t shared_bytes;
-    uint32_t reserved;
-    char kernel[120];
+    uint32_t launches;      /* one behind the other, at least 1 */
+    uint32_t launch_offset; /* where the number of the launch goes in the arguments, a u32; GC_WORKER_NOWHERE */
+    char kernel[116];
 } gc_wire_job;
 
 typedef struct gc_wire_buffer {

@@ -30,7 +30,10 @@ typedef struct gc_worker_job {
     uint32_t shared_bytes;
     const gc_worker_buffer *buffers;
     size_t buffer_count;
-    uint64_t limit_ns; /* from the launch to the kernel's end */
+    uint32_t launches; /* one behind the other, with the same memory; 0: 1 */
+    uint32_t
+        launch_offset; /* of a u32 in the arguments that gets the number of each, from 0; where `launches` is not 0 */
+    uint64_t limit_ns; /* from the launch to the kernel's end, of all launches together */
     uint64_t else_ns;  /* for everything else: loading and copies before and after; 0: a minute */
 } gc_worker_job;
 
@@ -43,7 +46,7 @@ typedef enum gc_worker_end {
 
 typedef struct gc_worker_outcome {
     gc_worker_end end;
-    uint64_t elapsed_ns;    /* of the kernel, by events; ENDED only */
+    uint64_t elapsed_ns;    /* of the kernel, all launches, by events; ENDED only */
     gc_wire_answer failure; /* FAILED only */
     bool launched;
 } gc_worker_outcome;

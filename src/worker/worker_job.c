@@ -22,7 +22,9 @@ gpuchar_status gc_job_describe(const gc_worker_job *job, gc_wire_job *wire, gc_w
                           .limit_ns = job->limit_ns,
                           .argument_bytes = job->argument_bytes,
                           .buffer_count = (uint32_t)job->buffer_count,
-                          .shared_bytes = job->shared_bytes};
+                          .shared_bytes = job->shared_bytes,
+                          .launches = job->launches ? job->launches : 1,
+                          .launch_offset = job->launches ? job->launch_offset : GC_WORKER_NOWHERE};
     memcpy(wire->grid, job->grid, sizeof wire->grid);
     memcpy(wire->block, job->block, sizeof wire->block);
     size_t name_length = strlen(job->kernel);

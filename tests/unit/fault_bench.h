@@ -260,9 +260,24 @@ static inline outcome act_progress(bench *b) {
     return o;
 }
 
+/* The same; canned machine code holds nothing to patch, and then nothing runs. */
+static inline outcome act_barrier_class(bench *b) {
+    gpuchar_barrier_class_experiment_options options = GPUCHAR_BARRIER_CLASS_EXPERIMENT_OPTIONS_INIT;
+    gpuchar_barrier_class_experiment_result result = GPUCHAR_BARRIER_CLASS_EXPERIMENT_RESULT_INIT;
+    options.combinations = GPUCHAR_BARRIER_COMBINATIONS_FEW;
+    options.warps_count = 1;
+    options.warps[0] = 1;
+    options.limit_ms = 60000;
+    gpuchar_status status = gpuchar_barrier_class_experiment(b->session, &options, &result);
+    outcome o = evidence_outcome(status, &result.evidence);
+    if (status < 0) assert_true(!result.shapes && !result.cases);
+    gpuchar_barrier_class_experiment_result_free(&result);
+    return o;
+}
+
 /* The driver in the worker's process runs nothing, and what it leaves is told as what no kernel can have left. */
 static inline bool is_idle(const scene *s, const outcome *clean) {
-    return s->act == act_progress && clean->status == GPUCHAR_E_MEASUREMENT;
+    return (s->act == act_progress || s->act == act_barrier_class) && clean->status == GPUCHAR_E_MEASUREMENT;
 }
 
 #define ACTS(experiment)                                                                                               \
@@ -406,6 +421,8 @@ static const scene scenes[] = {
     SCENES(predication),
 #undef SCENES
     {"forward_progress", FAKE_WITH_ALL, "0", .canned = true, .act = act_progress},
+    {"barrier_class", FAKE_WITH_ALL, "0", .canned = true, .act = act_barrier_class},
+    {"barrier_class, compiled only", FAKE_WITH_NVRTC, "sm_90", .canned = true, .act = act_barrier_class},
     {"sweep, compiled only", FAKE_WITH_NVRTC, "sm_90", .act = act_sweep_off},
     {"profile_create, _text", FAKE_WITH_ALL, "0", .warm = true, .act = act_profile},
 };

@@ -92,6 +92,7 @@ static const scene proved_scenes[] = {
     {"occupancy, proved", FAKE_WITH_NVRTC, "sm_90", .act = act_occupancy_off},
     {"predication, proved", FAKE_WITH_NVRTC, "sm_90", .act = act_predication_off},
     {"forward_progress, proved", FAKE_WITH_NVRTC, "sm_90", .act = act_progress},
+    {"barrier_class, proved", FAKE_WITH_NVRTC, "sm_90", .act = act_barrier_class},
 };
 
 /* ---- the rounds */

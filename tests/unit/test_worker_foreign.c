@@ -239,7 +239,7 @@ typedef struct wire_example {
 static wire_example good_job(void) {
     /* No driver knows this kernel: the answer comes at once. */
     return (wire_example){
-        .head = {.image_bytes = 16, .argument_bytes = 8, .buffer_count = 1, .kernel = "nothing"},
+        .head = {.image_bytes = 16, .argument_bytes = 8, .buffer_count = 1, .launches = 1, .kernel = "nothing"},
         .buffer = {.bytes = 64, .initial_bytes = 8, .read_bytes = 8},
         .image = "cubin",
     };

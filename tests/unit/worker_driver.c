@@ -11,12 +11,24 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "barrier_plan.h"
 #include "progress_plan.h"
 
 typedef struct add_arguments {
     uint64_t in, out;
     uint32_t count, plus;
 } add_arguments;
+
+/* Of several launches: each adds its number, from 1, to the last sum, and counts itself. */
+typedef struct count_arguments {
+    uint64_t out;
+    uint32_t number, plus;
+} count_arguments;
+static void count_launch(const count_arguments *arguments) {
+    uint32_t *out = (uint32_t *)(uintptr_t)arguments->out;
+    out[0] += 1;
+    out[1] = out[1] * 10 + arguments->number + 1;
+}
 
 enum { MEMORY_MAX = 1 << 30 };
 
@@ -30,6 +42,8 @@ static const char *const kernels[] = {"add",
                                       "stopped",
                                       "worn out",
                                       "refused",
+                                      "count",
+                                      "gpuchar_barrier_class",
                                       "gpuchar_forward_progress"};
 static const char *running = "";
 static bool faulted;
@@ -43,6 +57,16 @@ static CUresult kernel_Init(unsigned flags) {
     nanosleep(&nap, NULL);
     return init_of_the_fake(flags);
 }
+/* DEVICE_MAJOR: another chip than the fake driver's. */
+static CUresult (*attribute_of_the_fake)(int *, CUdevice_attribute, CUdevice);
+static CUresult kernel_DeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device) {
+    const CUresult result = attribute_of_the_fake(value, attribute, device);
+    const char *major = getenv("DEVICE_MAJOR");
+    if (result == CUDA_SUCCESS && major && attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) {
+        *value = atoi(major);
+    }
+    return result;
+}
 static CUresult kernel_ModuleLoadData(CUmodule *module, const void *image) {
     *module = (CUmodule)(uintptr_t)&kernels;
     if ((uintptr_t)image % 16 == 0 && memcmp(image,
@@ -50,6 +74,7 @@ static CUresult kernel_ModuleLoadData(CUmodule *module, const void *image) {
                                              "ELF",
                                              4) == 0) {
         plan_next();
+        barrier_load(image);
         plan_sleep("slow load");
         return plan_is("load") ? CUDA_ERROR_NO_BINARY_FOR_GPU : CUDA_SUCCESS;
     }
@@ -119,8 +144,12 @@ static CUresult kernel_EventRecord(CUevent event, CUstream stream) {
 }
 static CUresult kernel_EventQuery(CUevent event) {
     (void)event;
-    if (plan_is("endless")) {
+    const bool is_barrier = strcmp(running, "gpuchar_barrier_class") == 0;
+    if (plan_is("endless") || (is_barrier && barrier_does("endless"))) {
         return CUDA_ERROR_NOT_READY;
+    }
+    if (is_barrier && barrier_does("fault")) {
+        return CUDA_ERROR_ILLEGAL_INSTRUCTION;
     }
     if (plan_is("fault") || plan_is("ecc")) {
         return plan_is("ecc") ? CUDA_ERROR_ECC_UNCORRECTABLE : CUDA_ERROR_ILLEGAL_ADDRESS;
@@ -165,6 +194,13 @@ static CUresult kernel_LaunchKernel(CUfunction function, unsigned grid_x, unsign
         }
         plan_crash();
         plan_launch(parameters[0]);
+    } else if (strcmp(running, "gpuchar_barrier_class") == 0) {
+        if (barrier_does("refuse")) {
+            return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+        }
+        barrier_launch(parameters[0], grid_x, block_x);
+    } else if (strcmp(running, "count") == 0) {
+        count_launch(parameters[0]);
     } else if (strcmp(running, "crash") == 0) {
         raise(SIGKILL);
     } else if (strcmp(running, "quit") == 0) {
@@ -195,16 +231,31 @@ __attribute__((visibility("default"))) CUresult cuGetProcAddress_v2(const char *
     if (result == CUDA_SUCCESS && strcmp(symbol, "cuInit") == 0) {
         memcpy(&init_of_the_fake, function, sizeof init_of_the_fake);
     }
+    if (result == CUDA_SUCCESS && strcmp(symbol, "cuDeviceGetAttribute") == 0) {
+        memcpy(&attribute_of_the_fake, function, sizeof attribute_of_the_fake);
+    }
 #define OWN(member)                                                                                                    \
     { "cu" #member, (void *)(uintptr_t)kernel_##member }
     const struct {
         const char *name;
         void *address;
-    } own[] = {
-        OWN(Init),        OWN(ModuleLoadData), OWN(ModuleUnload),    OWN(ModuleGetFunction), OWN(FuncSetAttribute),
-        OWN(MemAlloc),    OWN(MemFree),        OWN(MemcpyHtoDAsync), OWN(MemcpyDtoHAsync),   OWN(MemsetD8Async),
-        OWN(EventCreate), OWN(EventDestroy),   OWN(EventRecord),     OWN(EventQuery),        OWN(EventElapsedTime),
-        OWN(LaunchKernel)};
+    } own[] = {OWN(Init),
+               OWN(DeviceGetAttribute),
+               OWN(ModuleLoadData),
+               OWN(ModuleUnload),
+               OWN(ModuleGetFunction),
+               OWN(FuncSetAttribute),
+               OWN(MemAlloc),
+               OWN(MemFree),
+               OWN(MemcpyHtoDAsync),
+               OWN(MemcpyDtoHAsync),
+               OWN(MemsetD8Async),
+               OWN(EventCreate),
+               OWN(EventDestroy),
+               OWN(EventRecord),
+               OWN(EventQuery),
+               OWN(EventElapsedTime),
+               OWN(LaunchKernel)};
 #undef OWN
     for (size_t i = 0; i < sizeof own / sizeof own[0] && result == CUDA_SUCCESS; i++) {
         if (strcmp(symbol, own[i].name) == 0) {
