@@ -1,0 +1,17 @@
+// The study of reconvergence: what all kernels of its corpus share. The parts are joined to one text, this one first.
+typedef unsigned int u32;
+
+#define KERNEL(name) extern "C" __global__ void name(const u32 *__restrict__ in, u32 *__restrict__ out, u32 n)
+// Two values that differ between the threads of a warp, and a store of both, so that nothing can be left out.
+#define LOAD                                                                                                           \
+    const u32 t = blockIdx.x * blockDim.x + threadIdx.x;                                                               \
+    u32 a = in[t], b = in[t + n];
+#define STORE out[t] = a ^ b;
+// Straight-line work: long enough that the assembler branches around it, and no two numbers give the same code.
+#define STEP(x, number) x = (x * (0x9e3779b1u + 2 * (number))) ^ (x >> (3 + (number) % 11))
+#define WORK(x, number)                                                                                                \
+    do {                                                                                                               \
+        STEP(x, 16 * (number));                                                                                        \
+        STEP(x, 16 * (number) + 5);                                                                                    \
+        STEP(x, 16 * (number) + 10);                                                                                   \
+    } while (0)
