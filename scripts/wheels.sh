@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # Gets NVIDIA's compilers and disassemblers from PyPI into .deps, for tests and for the reconvergence study. None is needed
 # to build or to use the library.
-# usage: scripts/wheels.sh TOOL-VERSION...     TOOL: nvrtc, nvjitlink, ptxas, nvdisasm, cuobjdump
+# usage: scripts/wheels.sh TOOL-VERSION...     TOOL: nvrtc, ptxas, nvdisasm, cuobjdump
 #   nvrtc-12.9.86     .deps/nvrtc-12.9.86/libnvrtc.so.12       (12.0.140 to 13.5.37)
-#   nvjitlink-13.0.88 .deps/nvjitlink-13.0.88/libnvJitLink.so.13
 #   ptxas-12.8.93     .deps/ptxas-12.8.93/ptxas
 #   nvdisasm-13.5.37  .deps/nvdisasm-13.5.37/nvdisasm          (from 13.2 on; sm_75 and later)
 #   nvdisasm-12.8     the same from another package's wheel: sm_50 to sm_121
@@ -11,7 +10,7 @@
 set -euo pipefail
 # shellcheck disable=SC2034 # for common.sh
 tool=wheels need=build install=1
-case ${1:-} in '' | -h | --help) sed -n '2,10s/^# //p' "$0"; exit 0 ;; esac
+case ${1:-} in '' | -h | --help) sed -n '2,9s/^# //p' "$0"; exit 0 ;; esac
 # shellcheck source=scripts/common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 mkdir -p "$top/build" "$deps"
@@ -23,7 +22,6 @@ package() {
   case $2 in 12.*) suffix=-cu12 ;; esac
   case $1 in
     nvrtc) echo "nvidia-cuda-nvrtc$suffix==$2" ;;
-    nvjitlink) echo "nvidia-nvjitlink$suffix==$2" ;;
     ptxas) echo "nvidia-cuda-nvcc$suffix==$2" ;;
     nvdisasm) if [ "$2" = 12.8 ]; then echo triton==3.5.1; else echo "nvidia-cuda-nvdisasm==$2"; fi ;;
     cuobjdump) echo "nvidia-cuda-cuobjdump==$2" ;;
@@ -32,11 +30,7 @@ package() {
 }
 # Beside NVRTC lies the library of its builtins, which it opens by name.
 members() {
-  case $1 in
-    nvrtc) echo '*/lib/libnvrtc*.so*' ;;
-    nvjitlink) echo '*/lib/libnvJitLink.so*' ;;
-    *) echo "*/bin/$1" ;;
-  esac
+  case $1 in nvrtc) echo '*/lib/libnvrtc*.so*' ;; *) echo "*/bin/$1" ;; esac
 }
 unpack() { # WHEEL PATTERN FOLDER
   "$deps/venv/bin/python" - "$@" <<'PYTHON'
@@ -54,11 +48,7 @@ with zipfile.ZipFile(wheel) as archive:
 PYTHON
 }
 file_of() { # TOOL FOLDER
-  case $1 in
-    nvrtc) compgen -G "$2/libnvrtc.so.1[0-9]" | head -n 1 ;;
-    nvjitlink) compgen -G "$2/libnvJitLink.so.1[0-9]" | head -n 1 ;;
-    *) echo "$2/$1" ;;
-  esac
+  case $1 in nvrtc) compgen -G "$2/libnvrtc.so.1[0-9]" | head -n 1 ;; *) echo "$2/$1" ;; esac
 }
 
 for wanted in "$@"; do

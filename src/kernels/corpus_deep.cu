@@ -1,15 +1,16 @@
 // Deep nests, which ask for more barrier registers than there are. The number in a name is that of the nested statements.
+// The step at each end of a level keeps two of them from becoming one.
 
 // Opening and closing of level `i`: `if` by a value that is loaded there, or a loop whose trip count is.
 #define IF(i)                                                                                                          \
-    if (in[(i)*n + b % ((i) + 3u)] & (1u << ((i) & 7))) {                                                              \
-        WORK(a, 2 * (i) + 1);
+    if (in[(i)*n + (b & ((i) | 3))] & (1u << ((i) & 7))) {                                                                \
+        STEP(a, 2 * (i) + 1);
 #define FI(i)                                                                                                          \
-        WORK(b, 2 * (i) + 2);                                                                                          \
+        STEP(b, 2 * (i) + 2);                                                                                          \
     }
 #define FOR(i)                                                                                                         \
-    for (u32 i_##i = 0; i_##i < (a & (i + 7u)); i_##i++) {                                                                \
-        WORK(a, 2 * i + 1);
+    for (u32 i_##i = 0; i_##i < (a & (i + 7u)); i_##i++) {                                                             \
+        STEP(a, 2 * i + 1);
 #define ROF(i) FI(i)
 #define INNERMOST                                                                                                      \
     WORK(a, 0);                                                                                                        \

@@ -7,11 +7,13 @@ typedef unsigned int u32;
     const u32 t = blockIdx.x * blockDim.x + threadIdx.x;                                                               \
     u32 a = in[t], b = in[t + n];
 #define STORE out[t] = a ^ b;
-// Straight-line work: long enough that the assembler branches around it, and no two numbers give the same code.
+// One step of straight-line work; no two numbers give the same code.
 #define STEP(x, number) x = (x * (0x9e3779b1u + 2 * (number))) ^ (x >> (3 + (number) % 11))
+// Enough of it, with three steps, that the assembler branches around it.
+#ifndef WORK_STEPS
+#define WORK_STEPS 3
+#endif
 #define WORK(x, number)                                                                                                \
     do {                                                                                                               \
-        STEP(x, 16 * (number));                                                                                        \
-        STEP(x, 16 * (number) + 5);                                                                                    \
-        STEP(x, 16 * (number) + 10);                                                                                   \
+        _Pragma("unroll") for (int step = 0; step < WORK_STEPS; step++) STEP(x, 16 * (number) + 5 * step);             \
     } while (0)
