@@ -46,13 +46,6 @@ static uint64_t take_leb(cursor *from, bool is_signed) {
     }
 }
 
-static void skip(cursor *from, uint64_t count) {
-    if (from->failed || from->end - from->at < count)
-        from->failed = true;
-    else
-        from->at += count;
-}
-
 /* ---- relocations: which section an address in the table is meant in */
 
 typedef struct place {
