@@ -13,7 +13,16 @@ typedef unsigned int u32;
 #ifndef WORK_STEPS
 #define WORK_STEPS 3
 #endif
+#if WORK_STEPS == 3 // written out: a loop to unroll takes the compiler a fifth more of its time
+#define WORK(x, number)                                                                                                \
+    do {                                                                                                               \
+        STEP(x, 16 * (number));                                                                                        \
+        STEP(x, 16 * (number) + 5);                                                                                    \
+        STEP(x, 16 * (number) + 10);                                                                                   \
+    } while (0)
+#else
 #define WORK(x, number)                                                                                                \
     do {                                                                                                               \
         _Pragma("unroll") for (int step = 0; step < WORK_STEPS; step++) STEP(x, 16 * (number) + 5 * step);             \
     } while (0)
+#endif
