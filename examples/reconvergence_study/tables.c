@@ -142,6 +142,15 @@ static void print_failures(const result_type *result) {
     }
 }
 
+static void print_unread(const result_type *result) {
+    EACH_ROW(result, row) {
+        const uint64_t unread = row->counts.unread + row->nests.unread;
+        if (unread == 0) continue;
+        print_name(row);
+        printf(" the control flow of %" PRIu64 " functions could not be read: only instructions are counted\n", unread);
+    }
+}
+
 /* Each pair of compiler and assembler once. */
 static void print_tools(const result_type *result) {
     printf("compilers and assemblers\n");
@@ -165,6 +174,7 @@ void print_tables(const result_type *result) {
     print_instructions(result);
     print_deep(result);
     print_failures(result);
+    print_unread(result);
 }
 
 void print_pairs(const result_type *result) {

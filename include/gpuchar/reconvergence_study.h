@@ -156,7 +156,7 @@ enum {
  * without a barrier: predicated, by a branch outside of all intervals, or joined with another. Frozen.
  */
 typedef struct gpuchar_reconvergence_deep {
-    uint64_t kernels;
+    uint64_t kernels;           /* whose control flow could be read */
     uint64_t spilled;           /* kernels that save barrier registers: bmov_saves is not 0 */
     uint64_t fewer_levels;      /* kernels whose deepest nest of intervals has fewer levels than the source */
     uint64_t fewer_unspilled;   /* of these, those that save no barrier: a level is given up instead of spilled */

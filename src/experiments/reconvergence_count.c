@@ -167,7 +167,7 @@ gpuchar_reconvergence_deep gc_study_deep(const gpuchar_reconvergence_kernel *ker
     gpuchar_reconvergence_deep deep = {0};
     for (size_t i = 0; i < count; i++) {
         const gpuchar_reconvergence_kernel *kernel = &kernels[i];
-        if (kernel->levels == 0) continue;
+        if (kernel->levels == 0 || kernel->counts.unread != 0) continue;
         const bool spilled = kernel->counts.bmov_saves != 0, fewer = kernel->counts.depth < kernel->levels;
         deep.kernels++;
         deep.spilled += spilled;

@@ -153,7 +153,7 @@ const gpuchar_schema gc_schema_reconvergence_rate =
 
 static const gpuchar_field deep_fields[] = {
 #define DF(member, doc) GC_FIELD(gpuchar_reconvergence_deep, member, U64, "1", doc)
-    DF(kernels, "deep nests"),
+    DF(kernels, "deep nests whose control flow could be read"),
     DF(spilled, "of these, those that save barrier registers"),
     DF(fewer_levels, "of these, those with fewer nested intervals than levels in the source"),
     DF(fewer_unspilled, "of these, those that save no barrier"),

@@ -66,12 +66,21 @@ static bool read_symbol(const gc_section *symbols, uint64_t index, Elf64_Sym *sy
     return true;
 }
 
+/* The table that relocations name symbols of. In cubins of CUDA 12.0 and 12.4 the link says something else. */
+static bool find_symbols(const gc_cubin *cubin, uint32_t link, gc_section *symbols) {
+    if (gc_cubin_section(cubin, link, symbols) && symbols->type == SHT_SYMTAB) return true;
+    for (uint32_t i = 0; i < cubin->section_count; i++) {
+        if (gc_cubin_section(cubin, i, symbols) && symbols->type == SHT_SYMTAB) return true;
+    }
+    return false;
+}
+
 static gpuchar_status read_relocations(const gc_cubin *cubin, const gc_section *section, places *into) {
     const bool whole = section->type == SHT_RELA;
     const size_t width = whole ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
     const size_t count = section->bytes ? (size_t)(section->size / width) : 0;
     gc_section symbols;
-    if (count == 0 || !gc_cubin_section(cubin, section->link, &symbols)) return GPUCHAR_OK;
+    if (count == 0 || !find_symbols(cubin, section->link, &symbols)) return GPUCHAR_OK;
     place *longer = realloc(into->list, (into->count + count) * sizeof *longer);
     if (!longer) return gc_fail_memory((into->count + count) * sizeof *longer);
     into->list = longer;

@@ -193,9 +193,10 @@ static void test_deep(void **state) {
         {.levels = 12, .counts = {.depth = 11}},
         {.levels = 16, .counts = {.depth = 16, .bmov_saves = 3}},
         {.levels = 24, .counts = {.depth = 20, .bmov_saves = 1}},
-        {.levels = 0, .counts = {.depth = 0}}, /* a function with a section of its own */
+        {.levels = 0, .counts = {.depth = 0}},  /* a function with a section of its own */
+        {.levels = 8, .counts = {.unread = 1}}, /* nothing is known of its nests */
     };
-    const gpuchar_reconvergence_deep deep = gc_study_deep(kernels, 5);
+    const gpuchar_reconvergence_deep deep = gc_study_deep(kernels, 6);
     assert_int_equal(deep.kernels, 4);
     assert_int_equal(deep.spilled, 2);
     assert_int_equal(deep.fewer_levels, 2);
