@@ -15,7 +15,8 @@ enum {
     END_SEQUENCE = 1,
     SET_ADDRESS = 2
 };
-enum { ENTRIES_MAX = 1 << 24, NO_SECTION = UINT32_MAX };
+enum { ENTRIES_MAX = 1 << 24 };
+#define NO_SECTION UINT32_MAX
 
 /* A cursor over untrusted bytes: a read beyond the end gives 0 and is remembered. */
 typedef struct cursor {
