@@ -13,6 +13,7 @@
 #include <gpuchar/forward_progress.h>
 #include <gpuchar/predication.h>
 #include <gpuchar/profile.h>
+#include <gpuchar/reconvergence_study.h>
 #include <gpuchar/runtime.h>
 #include <gpuchar/sass.h>
 #include <gpuchar/sass_file.h>

@@ -125,7 +125,7 @@ static int spawn(const char *path, int channel, pid_t *pid) {
     return error;
 }
 
-static int open_watch(pid_t pid) {
+int gc_process_open_watch(pid_t pid) {
     int watch = (int)syscall(SYS_pidfd_open, pid, 0);
     siginfo_t about;
     /* Already reaped by the host, and the number given away: then it is no child of ours. Linux 5.3 cannot tell. */
@@ -154,7 +154,7 @@ gpuchar_status gc_process_start(const char *path, gc_process *process) {
         close(ends[0]);
         return fail_program(error, path);
     }
-    *process = (gc_process){.pid = pid, .owner = getpid(), .watch = open_watch(pid), .channel = ends[0]};
+    *process = (gc_process){.pid = pid, .owner = getpid(), .watch = gc_process_open_watch(pid), .channel = ends[0]};
     return GPUCHAR_OK;
 }
 

@@ -25,6 +25,9 @@ typedef struct gc_process {
  */
 gpuchar_status gc_process_start(const char *path, gc_process *process);
 
+/* A pidfd of a child just started, -1 where there is none: for those who start a program themselves. */
+int gc_process_open_watch(pid_t pid);
+
 /* Asks, does not wait. */
 bool gc_process_gone(gc_process *process);
 /* Ends the socket, which tells it to go; also where a process that this one was forked into holds a copy. */
