@@ -100,7 +100,7 @@ typedef struct gpuchar_barrier_kernel {
 /* Bits of gpuchar_barrier_shape.known. */
 enum { GPUCHAR_BARRIER_NOISE = 1u << 0 /* median_min to noise_cycles */ };
 
-/* The unpatched cubin in one shape: as many runs as patched ones, between them. Frozen. */
+/* The unpatched cubin in one shape: one run more than patched ones, at random among them. Frozen. */
 typedef struct gpuchar_barrier_shape {
     uint32_t probe;
     uint32_t warps;
@@ -186,7 +186,7 @@ GPUCHAR_API void gpuchar_barrier_class_experiment_result_free(gpuchar_barrier_cl
 /*
  * From sm_100 on BSSY, BSYNC and BREAK carry a class of two bits: none, .RELIABLE, .RECONVERGENT. Three kernels of divergence
  * inside loops are compiled, the classes changed in place, each patched cubin run in gpuchar-worker, and compared with runs
- * of the unpatched one between them: whether it ends, the output of every thread, how many lanes meet behind each join, whether
+ * of the unpatched one among them, in random order: whether it ends, the output of every thread, how many lanes meet behind each join, whether
  * the sides of a branch see each other, and cycles. The control is a store of the same cubin disabled by its
  * guard: when the output stays, the driver runs other bytes than it is given. On chips before sm_100 the same is done to the
  * reserved bits. Source: "Characterizing Warp Divergence from Pascal to Blackwell", section V-C, which leaves out

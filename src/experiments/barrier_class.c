@@ -1,5 +1,6 @@
-/* Whether the class of a convergence barrier does anything: patched cubins run in the worker, unpatched ones between them. */
+/* Whether the class of a convergence barrier does anything: patched cubins run in the worker, unpatched ones among them. */
 #include <core/error.h>
+#include <core/util.h>
 #include <experiments/barrier_class_code.h>
 #include <experiments/barrier_class_options.h>
 #include <experiments/barrier_class_recorded.h>
@@ -272,11 +273,22 @@ static bool goes_on(const barrier_class *b, const shape_state *s) {
     return s->has_reference && b->lost < b->options->lost_limit;
 }
 
+/*
+ * As many unpatched runs as cases, in random order: a driver that places every other module elsewhere would make all patched
+ * ones differ from all others.
+ */
 static gpuchar_status run_cases(barrier_class *b, shape_state *s, gpuchar_barrier_case *cases, size_t count) {
+    gc_random random = gc_random_seed(SALT);
     gpuchar_status status = GPUCHAR_OK;
-    for (size_t i = 0; i < count && status == GPUCHAR_OK && goes_on(b, s); ++i) {
-        status = run_case(b, &cases[i]);
-        if (status == GPUCHAR_OK && goes_on(b, s)) status = run_unpatched(b, s);
+    uint32_t patched = (uint32_t)count, unpatched = patched;
+    while (patched + unpatched > 0 && status == GPUCHAR_OK && goes_on(b, s)) {
+        if (gc_random_below(&random, patched + unpatched) < unpatched) {
+            status = run_unpatched(b, s);
+            --unpatched;
+        } else {
+            status = run_case(b, &cases[count - patched]);
+            --patched;
+        }
     }
     return status;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { ALL = 5 };
+enum { ALL = 6 };
 
 static gpuchar_divergence_occupancy_options on_sms;
 
@@ -15,6 +15,7 @@ typedef struct results {
     gpuchar_divergence_occupancy_result occupancy;
     gpuchar_predication_compare_result predication;
     gpuchar_forward_progress_result progress;
+    gpuchar_barrier_class_experiment_result barrier;
 } results;
 
 static void make(results *r, gpuchar_experiment_job jobs[ALL]) {
@@ -23,11 +24,13 @@ static void make(results *r, gpuchar_experiment_job jobs[ALL]) {
     r->occupancy = gpuchar_divergence_occupancy_result_make();
     r->predication = gpuchar_predication_compare_result_make();
     r->progress = gpuchar_forward_progress_result_make();
+    r->barrier = gpuchar_barrier_class_experiment_result_make();
     jobs[0] = (gpuchar_experiment_job){.name = "divergence_sweep", .result = &r->sweep};
     jobs[1] = (gpuchar_experiment_job){.name = "divergence_shapes", .result = &r->shapes};
     jobs[2] = (gpuchar_experiment_job){.name = "divergence_occupancy", .options = &on_sms, .result = &r->occupancy};
     jobs[3] = (gpuchar_experiment_job){.name = "predication_compare", .result = &r->predication};
     jobs[4] = (gpuchar_experiment_job){.name = "forward_progress", .result = &r->progress};
+    jobs[5] = (gpuchar_experiment_job){.name = "barrier_class_experiment", .result = &r->barrier};
     size_t count = 0;
     while (gpuchar_experiment_at(count)) ++count;
     CHECK(count == ALL, "%zu experiments", count);
@@ -68,6 +71,8 @@ static void compare(const results *alone, const results *together) {
             near("predication, cycles a link", i, a->costs[form].cycles_per_link, b->costs[form].cycles_per_link, 5e-3);
         }
     }
+    CHECK(alone->barrier.cases_run == together->barrier.cases_run, "%u and %u edits run", alone->barrier.cases_run,
+          together->barrier.cases_run);
     CHECK(alone->progress.lock_served == together->progress.lock_served, "lanes served");
 }
 
