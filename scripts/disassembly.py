@@ -145,7 +145,8 @@ def modifiers_of(base, arch, fields):
             names += ["NOINC"] * mode
         return names + ["KEEPREFCOUNT"] * (base == "EXIT" and mode)
     if base in ("BRA", "BRX", "BRXU", "JMP", "JMX", "JMXU"):
-        return [[], ["INC"], ["DEC"], ["?"]][mode] + [[], ["U"], ["DIV"], ["CONV"]][condition]
+        counted = [[], ["INC"], ["DEC"], ["?"]][mode & 3] + ["ANY"] * (mode >> 2)
+        return counted + [[], ["U"], ["DIV"], ["CONV"]][condition]
     if base == "CALL":
         return ["REL" if opcode & 0x1FF == 0x144 else "ABS"] + ["NOINC"] * mode
     if base == "RET":

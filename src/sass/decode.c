@@ -27,11 +27,19 @@ static bool inside(const gc_code *code, uint64_t pc) {
     return pc >= code->offset && pc - code->offset < code->size;
 }
 
+/* BRA and JMP: .INC, .DEC, and from sm_90 on with .U or a uniform predicate .ANY, taken when any thread asks for it. */
+static uint8_t counts_and_any(const gc_code *code, gc_word word, const gc_instruction *in) {
+    const uint16_t low = in->opcode & 0x1ff;
+    const bool asks = gc_bits(word, 33, 32) == 1 || (in->opcode >> 9) == 10;
+    const bool any = code->arch >= 90 && (low == 0x147 || low == 0x14a) && asks && gc_bits(word, 84, 84);
+    return (uint8_t)(gc_bits(word, 86, 85) | (any ? 4 : 0));
+}
+
 static void decode_bra(const gc_code *code, gc_word word, gc_instruction *in) {
     in->kind = GC_OP_BRANCH;
     in->target = branch_target(code, word, in->pc);
     in->condition = (uint8_t)gc_bits(word, 33, 32);
-    in->mode = (uint8_t)gc_bits(word, 86, 85);
+    in->mode = counts_and_any(code, word, in);
     in->conditional = guarded(in) || has_second(in);
     in->uniform = in->condition != 0;
     if (in->opcode == 0x1547) {
@@ -70,7 +78,7 @@ static void decode_barrier(gc_word word, gc_op_kind kind, gc_instruction *in) {
 static void decode_jump(const gc_code *code, gc_word word, gc_instruction *in) {
     const uint16_t low = in->opcode & 0x1ff;
     in->kind = GC_OP_JUMP;
-    in->mode = (uint8_t)gc_bits(word, 86, 85);
+    in->mode = counts_and_any(code, word, in);
     if (in->opcode != 0x94c && in->opcode != 0x194c) in->condition = (uint8_t)gc_bits(word, 33, 32);
     if (low == 0x14a && in->opcode != 0xb4a && in->opcode != 0x1b4a && in->opcode != 0x174a)
         in->target = distance(code, word);

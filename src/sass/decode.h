@@ -59,7 +59,7 @@ typedef struct gc_instruction {
     uint8_t second_not;
     uint8_t condition; /* BRA, BRXU, JMP: 0, 1 .U, 2 .DIV, 3 .CONV; before sm_70: the condition code, 15: true */
     /*
-     * BRA, BRX, JMP: 1 .INC, 2 .DEC. CALL (and PRET): 1 .NOINC. RET: 1 .ABS, 2 .NODEC. EXIT: 1 .KEEPREFCOUNT, 2 .PREEMPTED,
+     * BRA, BRX, JMP: 1 .INC, 2 .DEC, 4 .ANY. CALL (and PRET): 1 .NOINC. RET: 1 .ABS, 2 .NODEC. EXIT: 1 .KEEPREFCOUNT, 2 .PREEMPTED,
      * 4 .NO_ATEXIT. WARPSYNC up to sm_89: 2 .EXCLUSIVE, from sm_90 on 1 .EXCLUSIVE, 2 .COLLECTIVE. BPT: bits 86 to 84.
      */
     uint8_t mode;

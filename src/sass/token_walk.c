@@ -1,7 +1,6 @@
 #include <core/error.h>
 #include <sass/token_walk.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define NONE UINT32_MAX
 /* Compilers' code has one stack at each place. */
@@ -26,7 +25,7 @@ typedef struct walk_memory {
     gc_token_walk *walk;
     stack_node *nodes;
     state *states;        /* seen ones, in the order found: those behind `done` wait */
-    uint32_t *node_slots; /* hash tables of numbers */
+    uint32_t *node_slots; /* hash tables of numbers, counted from 1; 0: free */
     uint32_t *state_slots;
     uint32_t node_count;
     uint32_t state_count;
@@ -48,8 +47,8 @@ static gpuchar_status too_many(void) {
 
 static gpuchar_status push_token(walk_memory *memory, uint32_t push, uint32_t *stack) {
     uint32_t slot = slot_of(*stack, push, memory->mask);
-    for (; memory->node_slots[slot] != NONE; slot = (slot + 1) & memory->mask) {
-        const uint32_t number = memory->node_slots[slot];
+    for (; memory->node_slots[slot]; slot = (slot + 1) & memory->mask) {
+        const uint32_t number = memory->node_slots[slot] - 1;
         if (memory->nodes[number].beneath != *stack || memory->nodes[number].push != push) continue;
         *stack = number;
         return GPUCHAR_OK;
@@ -67,20 +66,21 @@ static gpuchar_status push_token(walk_memory *memory, uint32_t push, uint32_t *s
     if (node.depth > token->depth) token->depth = node.depth;
     if (node.ssy_depth > token->ssy_depth) token->ssy_depth = node.ssy_depth;
     memory->nodes[memory->node_count] = node;
-    *stack = memory->node_slots[slot] = memory->node_count++;
+    *stack = memory->node_count++;
+    memory->node_slots[slot] = memory->node_count;
     return GPUCHAR_OK;
 }
 
 /* Comes to an instruction with a stack; one seen before is not walked again. */
 static gpuchar_status visit(walk_memory *memory, uint32_t index, uint32_t stack) {
     uint32_t slot = slot_of(index, stack, memory->mask);
-    for (; memory->state_slots[slot] != NONE; slot = (slot + 1) & memory->mask) {
-        const state *seen = &memory->states[memory->state_slots[slot]];
+    for (; memory->state_slots[slot]; slot = (slot + 1) & memory->mask) {
+        const state *seen = &memory->states[memory->state_slots[slot] - 1];
         if (seen->index == index && seen->stack == stack) return GPUCHAR_OK;
     }
     if (memory->state_count == memory->limit) return too_many();
-    memory->states[memory->state_count] = (state){index, stack};
-    memory->state_slots[slot] = memory->state_count++;
+    memory->states[memory->state_count++] = (state){index, stack};
+    memory->state_slots[slot] = memory->state_count;
     return GPUCHAR_OK;
 }
 
@@ -217,13 +217,11 @@ static gpuchar_status reserve(walk_memory *memory) {
     const size_t places = (size_t)memory->mask + 1;
     const size_t bytes =
         2 * places * sizeof(uint32_t) + memory->limit * (sizeof *memory->nodes + sizeof *memory->states);
-    memory->node_slots = malloc(places * sizeof *memory->node_slots);
-    memory->state_slots = malloc(places * sizeof *memory->state_slots);
+    memory->node_slots = calloc(places, sizeof *memory->node_slots);
+    memory->state_slots = calloc(places, sizeof *memory->state_slots);
     memory->nodes = calloc(memory->limit, sizeof *memory->nodes);
     memory->states = calloc(memory->limit, sizeof *memory->states);
     if (!memory->node_slots || !memory->state_slots || !memory->nodes || !memory->states) return gc_fail_memory(bytes);
-    memset(memory->node_slots, 0xff, places * sizeof *memory->node_slots);
-    memset(memory->state_slots, 0xff, places * sizeof *memory->state_slots);
     memory->node_count = 1; /* the empty stack */
     return GPUCHAR_OK;
 }

@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 import compare_disassembly  # noqa: E402
 import disassembly  # noqa: E402
 
-LEAST = {"instructions": 60000, "flow": 5000, "followed": 1200}
+LEAST = {"instructions": 80000, "flow": 10000, "followed": 3000}
 
 
 def listing_of(text):

@@ -228,6 +228,35 @@ static void test_mnemonics(void **state) {
     assert_false(in.writes_known);
 }
 
+/* Fields that only control flow has, and where they stand. */
+static void test_control_fields(void **state) {
+    (void)state;
+    /* BMOV.32 B6, R16, and BMOV.32.CLEAR R18, B0, with bits where others have a second predicate. */
+    gc_instruction in = decode_at(86, (word){0x0000001006007356, 0}, 0);
+    assert_int_equal(in.kind, GC_OP_BMOV);
+    assert_int_equal(in.barrier, 6);
+    assert_int_equal(in.second, GC_PREDICATE_TRUE);
+    in = decode_at(86, (word){0x0000000000127355, (uint64_t)1 << 20}, 0);
+    assert_true(in.clear);
+    assert_int_equal(in.barrier, 0);
+    assert_int_equal(in.destination, 18);
+    in = decode_at(86, (word){0x000000ff00007948, (uint64_t)7 << 23}, 0); /* WARPSYNC 0xff */
+    assert_int_equal(in.mask, 0xff);
+    assert_false(in.whole_warp);
+    in = decode_at(90, (word){0x7948, (uint64_t)7 << 23}, 0); /* WARPSYNC.ALL */
+    assert_int_equal(in.mask, 0xffffffff);
+    assert_true(in.whole_warp);
+    in = decode_at(90, (word){0x794d, (uint64_t)7 << 23 | (uint64_t)1 << 20}, 0); /* EXIT.KEEPREFCOUNT */
+    assert_int_equal(in.mode, 1);
+    in = decode_at(86, (word){0x794a | (uint64_t)(0x1230 / 4) << 34, (uint64_t)7 << 23}, 2); /* JMP 0x1230 */
+    assert_int_equal(in.kind, GC_OP_JUMP);
+    assert_int_equal(in.target, 0x1230);
+    in = decode_at(90, (word){0x7950, (uint64_t)7 << 23 | (uint64_t)2 << 21}, 0); /* RET.REL.NODEC */
+    assert_int_equal(in.kind, GC_OP_RETURN);
+    assert_int_equal(in.mode, 2);
+    assert_string_equal(decode_at(100, (word){0x75ea, (uint64_t)3 << 8 | (uint64_t)1 << 27}, 0).mnemonic, "UTCQMMA");
+}
+
 /* From sm_100 on, bit 81 makes an FFMA another instruction. */
 static void test_mixed_precision_is_no_ffma(void **state) {
     (void)state;
@@ -286,6 +315,7 @@ int main(void) {
         cmocka_unit_test(test_scheduling),
         cmocka_unit_test(test_mnemonics),
         cmocka_unit_test(test_mixed_precision_is_no_ffma),
+        cmocka_unit_test(test_control_fields),
         cmocka_unit_test(test_flow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
