@@ -239,6 +239,7 @@ GPUCHAR_API void gpuchar_reconvergence_study_result_free(gpuchar_reconvergence_s
  * runtime's cache, makes PTX once and puts it through each assembler, reads what came out, and counts. `runtime` may be
  * NULL: the default one. Each cell that fails (an architecture that a compiler does not know, a source that does not
  * compile) is a row with its status; the others are whole. PTX and what assemblers make of it are not cached.
+ * A line table that cannot be read is none.
  * Placements, rules and intervals are those of gpuchar_sass_reconvergence_get. Source: "Characterizing Warp Divergence from
  * Pascal to Blackwell", section V. Since 0.1.
  * GPUCHAR_CAVEAT: a row has a status, or holds a function that could not be read (counts.unread). Errors:

@@ -240,7 +240,8 @@ static gpuchar_status run_unit(machine *m, uint64_t section_end) {
     if (m->from.failed || header > end - m->from.at) return bad();
     m->minimum = take(&m->from, 1);
     take(&m->from, 1); /* whether lines begin as statements: of no use here */
-    m->line_base = (int8_t)take(&m->from, 1);
+    const int64_t base = (int64_t)take(&m->from, 1);
+    m->line_base = base < 128 ? base : base - 256;
     m->line_range = take(&m->from, 1);
     m->opcode_base = take(&m->from, 1);
     if (m->from.failed || m->line_range == 0 || m->opcode_base == 0) return bad();
