@@ -20,7 +20,7 @@ typedef struct node {
     uint8_t kind;
     bool differs;       /* between threads */
     uint32_t first_use; /* list of nodes that depend on it */
-    uint32_t next_made; /* of the same block */
+    uint32_t next;      /* in its list */
 } node;
 
 /*
@@ -31,6 +31,9 @@ typedef struct node {
 #define GC_NODES_PER_INSTRUCTION 1u
 #define GC_STEPS_ANYWAY (UINT64_C(1) << 22)
 #define GC_STEPS_PER_INSTRUCTION 128u
+
+/* A list is as long as there are values in these instructions, or at a block's beginning: short, and never over some hundreds. */
+#define GC_GROUP 16u
 
 typedef struct use {
     uint32_t node;
@@ -43,14 +46,14 @@ typedef struct analysis {
     gc_writes *writes; /* by instruction */
     node *nodes;
     use *uses;
-    uint32_t *slots; /* hash table of nodes */
-    uint32_t *made;  /* by block: first node of a value made there */
-    uint8_t *apart;  /* by block: only some threads may be there */
-    uint32_t *above; /* by block that is apart: a post-dominator of it below which all are */
-    uint64_t steps;  /* that may still be taken */
-    uint32_t *todo;  /* nodes that differ and whose users were not told */
+    uint32_t *made;   /* by GC_GROUP instructions: list of MADE nodes */
+    uint32_t *others; /* by block: list of the other nodes */
+    uint8_t *apart;   /* by block: only some threads may be there */
+    uint32_t *above;  /* by block that is apart: a post-dominator of it below which all are */
+    uint64_t steps;   /* that may still be taken */
+    uint32_t *todo;   /* nodes that differ and whose users were not told */
     uint32_t *todo_blocks;
-    uint32_t node_count, node_capacity, use_count, use_capacity, slot_count, todo_count, todo_capacity, block_count;
+    uint32_t node_count, node_capacity, use_count, use_capacity, todo_count, todo_capacity;
     bool failed; /* out of memory */
 } analysis;
 
@@ -65,27 +68,6 @@ static bool grow(void **array, uint32_t *capacity, size_t size) {
 
 /* ---- nodes ---- */
 
-static uint32_t hash(uint32_t at, uint32_t value, uint32_t kind) {
-    uint64_t mixed = ((uint64_t)at << 12 ^ (uint64_t)value << 2 ^ kind) * UINT64_C(0x9e3779b97f4a7c15);
-    return (uint32_t)(mixed >> 32);
-}
-
-static bool rehash(analysis *a) {
-    const uint32_t count = a->slot_count ? a->slot_count * 2 : 1024;
-    uint32_t *slots = malloc(count * sizeof *slots);
-    if (!slots) return false;
-    memset(slots, 0xff, count * sizeof *slots);
-    for (uint32_t i = 0; i < a->node_count; i++) {
-        uint32_t slot = hash(a->nodes[i].at, a->nodes[i].value, a->nodes[i].kind) & (count - 1);
-        while (slots[slot] != GC_NO_INDEX) slot = (slot + 1) & (count - 1);
-        slots[slot] = i;
-    }
-    free(a->slots);
-    a->slots = slots;
-    a->slot_count = count;
-    return true;
-}
-
 static void differ(analysis *a, uint32_t at) {
     if (a->nodes[at].differs) return;
     if (a->todo_count == a->todo_capacity && !grow((void **)&a->todo, &a->todo_capacity, sizeof *a->todo)) {
@@ -96,26 +78,30 @@ static void differ(analysis *a, uint32_t at) {
     a->todo[a->todo_count++] = at;
 }
 
+static void spend(analysis *a, uint64_t steps) {
+    a->steps -= steps < a->steps ? steps : a->steps;
+}
+
+/* Where the list of nodes begins in which one stands. */
+static uint32_t *list_of(analysis *a, node_kind kind, uint32_t at) {
+    return kind == NODE_MADE ? &a->made[at / GC_GROUP] : &a->others[at];
+}
+
 /* The node of a value; a new one when it was not asked for before. GC_NO_INDEX: out of memory. */
 static uint32_t node_of(analysis *a, node_kind kind, uint32_t at, uint32_t value) {
-    if (a->node_count * 2 >= a->slot_count && !rehash(a)) a->failed = true;
+    uint32_t *list = list_of(a, kind, at);
+    for (uint32_t n = *list; n != GC_NO_INDEX; n = a->nodes[n].next) {
+        if (a->nodes[n].at == at && a->nodes[n].value == value && a->nodes[n].kind == kind) return n;
+        spend(a, 4); /* far apart in memory */
+    }
     if (a->node_count == a->node_capacity && !grow((void **)&a->nodes, &a->node_capacity, sizeof *a->nodes))
         a->failed = true;
     if (a->failed) return GC_NO_INDEX;
-    uint32_t slot = hash(at, value, kind) & (a->slot_count - 1);
-    for (; a->slots[slot] != GC_NO_INDEX; slot = (slot + 1) & (a->slot_count - 1)) {
-        const node *n = &a->nodes[a->slots[slot]];
-        if (n->at == at && n->value == value && n->kind == kind) return a->slots[slot];
-    }
-    const uint32_t made = a->slots[slot] = a->node_count++;
-    a->nodes[made] = (node){
-        .at = at, .value = (uint16_t)value, .kind = (uint8_t)kind, .first_use = GC_NO_INDEX, .next_made = GC_NO_INDEX};
-    if (kind == NODE_MADE) {
-        const uint32_t block = gc_graph_block_of(a->graph, at);
-        a->nodes[made].next_made = a->made[block];
-        a->made[block] = made;
-        if (a->apart[block]) differ(a, made);
-    }
+    const uint32_t made = a->node_count++;
+    a->nodes[made] =
+        (node){.at = at, .value = (uint16_t)value, .kind = (uint8_t)kind, .first_use = GC_NO_INDEX, .next = *list};
+    *list = made;
+    if (kind == NODE_MADE && a->apart[gc_graph_block_of(a->graph, at)]) differ(a, made);
     return made;
 }
 
@@ -144,7 +130,7 @@ static uint32_t find(analysis *a, uint32_t block, uint32_t before, uint32_t valu
     const uint32_t first = a->graph->blocks[block].first;
     uint32_t i = before;
     while (i > first && !gc_may_write(a->writes[i - 1], value)) i--;
-    a->steps -= before - i < a->steps ? before - i + 1 : a->steps;
+    spend(a, before - i + 1);
     return i > first ? node_of(a, NODE_MADE, i - 1, value) : node_of(a, NODE_ENTERS, block, value);
 }
 
@@ -214,7 +200,10 @@ static uint32_t skip_apart(analysis *a, uint32_t block) {
 static void mark_apart(analysis *a, uint32_t block) {
     a->apart[block] = 1;
     a->above[block] = a->graph->post_dominators.parent[block];
-    for (uint32_t n = a->made[block]; n != GC_NO_INDEX; n = a->nodes[n].next_made) differ(a, n);
+    const uint32_t first = a->graph->blocks[block].first, last = first + a->graph->blocks[block].instructions - 1;
+    for (uint32_t group = first / GC_GROUP; group <= last / GC_GROUP; group++)
+        for (uint32_t n = a->made[group]; n != GC_NO_INDEX; n = a->nodes[n].next)
+            if (a->nodes[n].at >= first && a->nodes[n].at <= last) differ(a, n);
 }
 
 /* Marks the blocks on the post-dominators' way from a block's successors to where they meet: not all threads come there. */
@@ -294,24 +283,27 @@ gpuchar_status gc_uniform_find(const gc_graph *graph, uint8_t *uniform) {
     memset(uniform, 0, graph->block_count);
     if (graph->code->arch < 70) return GPUCHAR_OK;
     const size_t blocks = (size_t)graph->block_count + 1;
-    analysis a = {.graph = graph, .block_count = graph->block_count};
+    analysis a = {.graph = graph};
     a.steps = GC_STEPS_ANYWAY + (uint64_t)GC_STEPS_PER_INSTRUCTION * graph->instruction_count;
     gc_effects_make(graph->code->arch, &a.effects);
-    a.made = malloc(blocks * sizeof *a.made);
+    const size_t groups = graph->instruction_count / GC_GROUP + 1;
+    a.made = malloc(groups * sizeof *a.made);
+    a.others = malloc(blocks * sizeof *a.others);
     a.apart = calloc(blocks, 1);
     a.above = malloc(blocks * sizeof *a.above);
     a.todo_blocks = malloc(blocks * sizeof *a.todo_blocks);
     a.writes = malloc(graph->instruction_count * sizeof *a.writes);
-    a.failed = !a.writes || !a.made || !a.apart || !a.above || !a.todo_blocks;
+    a.failed = !a.writes || !a.made || !a.others || !a.apart || !a.above || !a.todo_blocks;
     if (!a.failed) {
-        memset(a.made, 0xff, blocks * sizeof *a.made);
+        memset(a.made, 0xff, groups * sizeof *a.made);
+        memset(a.others, 0xff, blocks * sizeof *a.others);
         run(&a, uniform);
     }
     free(a.writes);
     free(a.nodes);
     free(a.uses);
-    free(a.slots);
     free(a.made);
+    free(a.others);
     free(a.apart);
     free(a.above);
     free(a.todo);

@@ -62,10 +62,10 @@ static void sum(writer *w, uint64_t d, uint64_t a, uint64_t b) {
     emit(w, 0x7210 | d << 16 | a << 24 | b << 32, UINT64_C(0x000fe20007ffe0ff));
 }
 
-/* FFMA, IADD3 and here and there a load, on registers 4 to 63. */
+/* FFMA, IADD3 and here and there a load, on registers 4 to 63; 4 to 7 stay as they are. */
 static void arithmetic(writer *w, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
-        const uint64_t d = 4 + any(w, 60), a = 4 + any(w, 60), b = 4 + any(w, 60), c = 4 + any(w, 60);
+        const uint64_t d = 8 + any(w, 56), a = 4 + any(w, 60), b = 4 + any(w, 60), c = 4 + any(w, 60);
         if (any(w, 8) == 0)
             load(w, d);
         else if (i % 2)
@@ -135,7 +135,7 @@ static void indirect(writer *w, uint32_t count, uint32_t apart) {
 
 /* What a loaded value says decides: if (data[i] & ...) {...} else {...}, with the same inside. */
 static void region(writer *w, uint32_t depth) {
-    const uint64_t loaded = 4 + any(w, 60), made = 4 + any(w, 60);
+    const uint64_t loaded = 4 + any(w, 4), made = 4 + any(w, 4);
     load(w, loaded);
     sum(w, made, loaded, 2);
     const size_t open = bssy(w, depth);

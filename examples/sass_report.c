@@ -1,0 +1,272 @@
+/*
+ * sass_report: what the machine code in files is, where its branches diverge and where their threads meet again. It needs no
+ * GPU. docs/sass.md tells its options and exit codes.
+ */
+#include "sass_report/sass_report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the command line ---- */
+
+static void print_help(FILE *to) {
+    fputs("usage: sass_report [options] FILE...\n"
+          "  --json           one JSON document\n"
+          "  --dot            the control-flow graph of one function, for Graphviz; with --function\n"
+          "  --function NAME  this one only\n"
+          "  --arch N         images for sm_N only\n"
+          "  --branches       each branch, and where its threads meet again\n"
+          "  --instructions   each instruction\n"
+          "  --top N          lines of the instruction mix; default: 20\n"
+          "  --no-mix         no instruction mix\n"
+          "  --help\n"
+          "exit status: 0 done, 1 something failed, 2 wrong usage\n",
+          to);
+}
+
+static void end_with_usage(const char *what, const char *word) {
+    fprintf(stderr, "sass_report: %s", what);
+    put_name(stderr, word);
+    fputs("\n  hint: sass_report --help\n", stderr);
+    exit(EXIT_WRONG_USAGE);
+}
+
+static bool take_value(int count, char **words, int *at, const char *name, const char **value) {
+    if (strcmp(words[*at], name) != 0) return false;
+    if (*value) end_with_usage("given twice: ", name);
+    if (*at + 1 >= count || !words[*at + 1][0]) end_with_usage("a value is missing after ", name);
+    *value = words[++*at];
+    return true;
+}
+
+static bool take_flag(const char *word, const char *name, bool *flag) {
+    if (strcmp(word, name) != 0) return false;
+    *flag = true;
+    return true;
+}
+
+static uint32_t number(const char *text, const char *name) {
+    char *end = NULL;
+    errno = 0;
+    const unsigned long value = strtoul(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end || errno || value == 0 || value > 1000000)
+        end_with_usage("no usable number for ", name);
+    return (uint32_t)value;
+}
+
+static arguments parse(int count, char **words) {
+    arguments a = {.top = 20, .files = words};
+    const char *arch = NULL, *top = NULL;
+    bool help = false, files_only = false;
+    for (int i = 1; i < count; ++i) {
+        if (files_only || words[i][0] != '-') {
+            words[a.file_count++] = words[i]; /* never ahead of where it was read */
+        } else if (strcmp(words[i], "--") == 0) {
+            files_only = true;
+        } else if (!take_value(count, words, &i, "--function", &a.function) &&
+                   !take_value(count, words, &i, "--arch", &arch) && !take_value(count, words, &i, "--top", &top) &&
+                   !take_flag(words[i], "--json", &a.json) && !take_flag(words[i], "--dot", &a.dot) &&
+                   !take_flag(words[i], "--branches", &a.branches) &&
+                   !take_flag(words[i], "--instructions", &a.instructions) &&
+                   !take_flag(words[i], "--no-mix", &a.no_mix) && !take_flag(words[i], "--help", &help)) {
+            end_with_usage("unknown option ", words[i]);
+        }
+    }
+    if (help) {
+        print_help(stdout);
+        exit(fflush(stdout) == 0 ? 0 : EXIT_FAILED);
+    }
+    if (arch) a.arch = number(arch, "--arch");
+    if (top) a.top = number(top, "--top");
+    if (a.json && a.dot) end_with_usage("--json excludes --dot", "");
+    if (a.dot && !a.function) end_with_usage("--dot wants --function", "");
+    if (!a.file_count) end_with_usage("no file", "");
+    return a;
+}
+
+/* ---- files: what stands here is all that knows how images lie in them ---- */
+
+typedef struct source {
+    uint8_t *bytes;
+    size_t size;
+} source;
+
+static bool source_open(const char *path, source *s) {
+    FILE *file = fopen(path, "rb");
+    size_t capacity = 0;
+    *s = (source){0};
+    while (file && !ferror(file) && !feof(file)) {
+        if (s->size == capacity) {
+            capacity = capacity ? capacity * 2 : 1 << 16;
+            uint8_t *grown = realloc(s->bytes, capacity);
+            if (!grown) {
+                errno = ENOMEM;
+                break;
+            }
+            s->bytes = grown;
+        }
+        s->size += fread(s->bytes + s->size, 1, capacity - s->size, file);
+    }
+    const bool good = file && feof(file) && !ferror(file);
+    if (!good) {
+        const int why = errno;
+        fputs("sass_report: ", stderr);
+        put_name(stderr, path);
+        fprintf(stderr, " cannot be read: %s\n", strerror(why));
+        free(s->bytes);
+    }
+    if (file) fclose(file);
+    return good;
+}
+
+static void source_close(source *s) {
+    free(s->bytes);
+}
+
+static size_t source_count(const source *s) {
+    (void)s;
+    return 1;
+}
+
+/* Whether an image is machine code of an architecture; 0: of any. */
+static bool source_has(const source *s, size_t index, uint32_t arch) {
+    (void)s;
+    (void)index;
+    (void)arch;
+    return true; /* a cubin tells its architecture when it is open */
+}
+
+static gpuchar_status source_load(const source *s, size_t index, gpuchar_sass **sass) {
+    (void)index;
+    return gpuchar_sass_open(s->bytes, s->size, sass);
+}
+
+/* ---- one image ---- */
+
+typedef struct report {
+    arguments arguments;
+    int worst;
+    uint64_t shown; /* functions */
+} report;
+
+static void add_totals(totals *t, const analyzed *f) {
+    t->functions++;
+    t->instructions += f->function.instructions;
+    t->blocks += f->graph.block_count;
+    t->edges += f->graph.edge_count;
+    t->loops += f->graph.loop_count;
+    t->irreducible += f->graph.irreducible;
+    t->branches += f->found.branch_count;
+    t->intervals += f->found.interval_count;
+    t->divergent += f->found.divergent;
+    if (f->found.depth > t->depth) t->depth = f->found.depth;
+    for (int i = 0; i < 25; i++) t->placed[i] += f->found.placed[i];
+    for (int i = 0; i < 25; i++) t->placed_back[i] += f->found.placed_back[i];
+}
+
+static bool show_dot(const image *i, size_t function) {
+    char *text = NULL;
+    if (gpuchar_sass_dot(i->sass, function, &text) < 0) return false;
+    fputs(text, stdout);
+    gpuchar_string_free(text);
+    return true;
+}
+
+static bool show_function(report *r, const image *i, analyzed *f, totals *t) {
+    bool good = gpuchar_sass_graph_get(i->sass, f->index, &f->graph) >= 0 &&
+                gpuchar_sass_reconvergence_get(i->sass, f->index, &f->found) >= 0;
+    if (good) {
+        add_totals(t, f);
+        if (r->arguments.json)
+            good = document_function(&r->arguments, i, f);
+        else
+            table_function(&r->arguments, i, f);
+    }
+    gpuchar_sass_graph_free(&f->graph);
+    gpuchar_sass_reconvergence_free(&f->found);
+    return good;
+}
+
+static void show_functions(report *r, const image *i, totals *t) {
+    for (size_t index = 0; index < i->info.functions; index++) {
+        analyzed f = {.index = index, .graph = GPUCHAR_SASS_GRAPH_INIT, .found = GPUCHAR_SASS_RECONVERGENCE_INIT};
+        if (gpuchar_sass_function_get(i->sass, index, &f.function) < 0) return;
+        if (r->arguments.function && strcmp(r->arguments.function, f.function.name) != 0) continue;
+        if (r->arguments.dot && r->shown) return; /* a document holds one graph */
+        r->shown++;
+        if (r->arguments.dot ? show_dot(i, index) : show_function(r, i, &f, t)) continue;
+        complain(i->path, f.function.name);
+        r->worst = EXIT_FAILED;
+    }
+}
+
+static void show_mix(report *r, const image *i, const totals *t) {
+    gpuchar_sass_mix mix = GPUCHAR_SASS_MIX_INIT;
+    size_t function = GPUCHAR_SASS_ALL;
+    bool has = !r->arguments.no_mix;
+    if (has && r->arguments.function) has = gpuchar_sass_function_find(i->sass, r->arguments.function, &function) >= 0;
+    if (has && gpuchar_sass_mix_get(i->sass, function, &mix) < 0) {
+        complain(i->path, "instruction mix");
+        r->worst = EXIT_FAILED;
+        has = false;
+    }
+    if (r->arguments.json && !document_image_end(t, has ? &mix : NULL)) {
+        complain(i->path, "instruction mix");
+        r->worst = EXIT_FAILED;
+    } else if (!r->arguments.json) {
+        table_totals(t);
+        if (has) table_mix(&r->arguments, &mix);
+        putchar('\n');
+    }
+    gpuchar_sass_mix_free(&mix);
+}
+
+static void show_image(report *r, image *i) {
+    totals t = {0};
+    if (r->arguments.arch && r->arguments.arch != i->info.architecture) return;
+    if (!r->arguments.dot && r->arguments.json) document_image(i);
+    if (!r->arguments.dot && !r->arguments.json) table_image(i);
+    show_functions(r, i, &t);
+    if (!r->arguments.dot) show_mix(r, i, &t);
+}
+
+static void show_file(report *r, const char *path) {
+    source s;
+    if (!source_open(path, &s)) {
+        r->worst = EXIT_FAILED;
+        return;
+    }
+    for (size_t index = 0; index < source_count(&s); index++) {
+        image i = {.path = path, .index = index, .info = GPUCHAR_SASS_INFO_INIT};
+        char what[32] = "";
+        if (source_count(&s) > 1) snprintf(what, sizeof what, "image %zu", index);
+        if (!source_has(&s, index, r->arguments.arch)) continue;
+        if (source_load(&s, index, &i.sass) < 0 || gpuchar_sass_info_get(i.sass, &i.info) < 0) {
+            complain(path, what);
+            r->worst = EXIT_FAILED;
+        } else {
+            show_image(r, &i);
+        }
+        gpuchar_sass_close(i.sass);
+    }
+    source_close(&s);
+}
+
+int main(int count, char **words) {
+    report r = {.arguments = parse(count, words)};
+    if (r.arguments.json) document_begin();
+    for (int i = 0; i < r.arguments.file_count; i++) show_file(&r, r.arguments.files[i]);
+    if (r.arguments.json) document_end();
+    if (!r.worst && r.arguments.function && !r.shown) {
+        fputs("sass_report: no function ", stderr);
+        put_name(stderr, r.arguments.function);
+        fputs(" in these files\n", stderr);
+        r.worst = EXIT_FAILED;
+    }
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "sass_report: standard output cannot be written: %s\n", strerror(errno));
+        return EXIT_FAILED;
+    }
+    return r.worst;
+}
