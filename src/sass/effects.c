@@ -7,6 +7,7 @@
 #define R4 0x0002
 #define RALL 0x0003 /* any register at all */
 #define R0 0x0004   /* none */
+#define R0P 0x0005  /* none, but any predicate */
 #define R_MASK 0x0007
 /* Predicates that may be written. */
 #define PF 0x0008 /* at [83:81] */
@@ -29,6 +30,7 @@ typedef struct row {
 
 static const row ROWS[] = {
     {0x002, R2 | PURE | B},                             /* MOV */
+    {0x004, R0P},                                       /* R2P */
     {0x005, R2 | PURE | SPECIAL},                       /* CS2R */
     {0x006, R1 | PF},                                   /* VOTE */
     {0x007, R2 | PURE | A | B | Q1},                    /* SEL */
@@ -52,7 +54,7 @@ static const row ROWS[] = {
     {0x023, R1 | PURE | A | B | C},                     /* FFMA */
     {0x024, R1 | PF | PURE | A | B | C | Q1},           /* IMAD */
     {0x025, R2 | PF | PURE | A | B | C2 | Q1},          /* IMAD.WIDE */
-    {0x027, R1 | PF | PURE | A | B | C | Q1},           /* IMAD.HI */
+    {0x027, R1 | PF | PURE | A | B | C2 | Q1},          /* IMAD.HI: what is added has 64 bits */
     {0x028, R2},
     {0x029, R2},
     {0x02b, R2},           /* DMUL, DADD, DFMA */
@@ -149,6 +151,7 @@ void gc_effects_make(uint32_t arch, gc_effects *effects) {
     for (uint32_t i = 0; i < sizeof ROWS / sizeof ROWS[0]; i++) effects->of[ROWS[i].low] = ROWS[i].effect;
     if (arch >= 120) effects->of[0x035] = R2 | PF | PURE | A | B | Q1; /* IADD */
     if (arch >= 80 && arch <= 90) effects->of[0x035] = R1;             /* HFMA2 */
+    if (arch < 90) effects->of[0x036] = R4;                            /* HMMA, before VIADD came */
 }
 
 static uint32_t field(gc_word word, uint32_t high, uint32_t low) {
@@ -172,6 +175,7 @@ gc_writes gc_effects_writes(const gc_effects *effects, gc_word word) {
         (uint8_t)field(word, 23, 16), (uint8_t)span_of(effect, word), {GC_PREDICATE_TRUE, GC_PREDICATE_TRUE}};
     if (writes.span == 255) writes.first = 0;
     if (effect & PF) writes.predicates[0] = (uint8_t)field(word, 83, 81);
+    if ((effect & R_MASK) == R0P) writes.predicates[0] = GC_PREDICATES_ALL;
     if (effect & PS) writes.predicates[1] = (uint8_t)field(word, 86, 84);
     return writes;
 }

@@ -33,12 +33,15 @@ typedef struct gc_writes {
     uint8_t predicates[2]; /* GC_PREDICATE_TRUE: none */
 } gc_writes;
 
+#define GC_PREDICATES_ALL 0xff /* in the place of the first one: any of them */
+
 void gc_effects_make(uint32_t arch, gc_effects *effects);
 gc_writes gc_effects_writes(const gc_effects *effects, gc_word word);
 static inline bool gc_may_write(gc_writes writes, uint32_t value) {
     if (value >= GC_VALUE_PREDICATE)
         return writes.predicates[0] + GC_VALUE_PREDICATE == value ||
-               writes.predicates[1] + GC_VALUE_PREDICATE == value || writes.span == 255;
+               writes.predicates[1] + GC_VALUE_PREDICATE == value || writes.span == 255 ||
+               writes.predicates[0] == GC_PREDICATES_ALL;
     return value - writes.first < writes.span; /* below `first` the difference is huge */
 }
 /* Whether an instruction that may write `value` surely does, as far as its guard lets it. */
