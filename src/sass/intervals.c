@@ -56,13 +56,40 @@ gpuchar_status gc_intervals_read(const gc_graph *graph, gpuchar_sass_reconvergen
     return GPUCHAR_OK;
 }
 
+static void close_one(gc_sweep *sweep, uint32_t interval) {
+    const uint32_t barrier = sweep->result->intervals[interval].barrier & 15;
+    if (--sweep->registers[barrier] == 0) sweep->live--;
+}
+
 static void close_ended(gc_sweep *sweep, uint32_t index) {
-    while (sweep->open_count) {
-        const uint32_t top = sweep->open[sweep->open_count - 1];
-        if (sweep->ends[top] > index) return;
-        sweep->open_count--;
-        const uint32_t barrier = sweep->result->intervals[top].barrier & 15;
-        if (--sweep->registers[barrier] == 0) sweep->live--;
+    while (sweep->open_count && sweep->ends[sweep->open[sweep->open_count - 1]] <= index)
+        close_one(sweep, sweep->open[--sweep->open_count]);
+    if (!sweep->crossed) return;
+    /* What crosses others may end below them. */
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < sweep->open_count; i++) {
+        const uint32_t interval = sweep->open[i];
+        if (sweep->ends[interval] > index)
+            sweep->open[kept++] = interval;
+        else
+            close_one(sweep, interval);
+    }
+    sweep->open_count = kept;
+}
+
+/* Those around its beginning that end before it does. */
+static void find_crossed(gc_sweep *sweep, uint32_t at) {
+    gpuchar_sass_interval *intervals = sweep->result->intervals;
+    const bool nested = !sweep->crossed; /* then the inner ones end first */
+    for (uint32_t i = sweep->open_count; i-- > 0;) {
+        const uint32_t other = sweep->open[i];
+        if (sweep->ends[other] < sweep->ends[at]) {
+            intervals[at].flags |= GPUCHAR_SASS_INTERVAL_CROSSED;
+            intervals[other].flags |= GPUCHAR_SASS_INTERVAL_CROSSED;
+            sweep->crossed = true;
+        } else if (nested) {
+            return;
+        }
     }
 }
 
@@ -70,14 +97,8 @@ static void open_next(gc_sweep *sweep) {
     const uint32_t at = sweep->next++;
     gpuchar_sass_reconvergence *result = sweep->result;
     gpuchar_sass_interval *interval = &result->intervals[at];
-    if (sweep->open_count) {
-        const uint32_t parent = sweep->open[sweep->open_count - 1];
-        interval->parent = parent;
-        if (sweep->ends[parent] < sweep->ends[at]) {
-            interval->flags |= GPUCHAR_SASS_INTERVAL_CROSSED;
-            result->intervals[parent].flags |= GPUCHAR_SASS_INTERVAL_CROSSED;
-        }
-    }
+    if (sweep->open_count) interval->parent = sweep->open[sweep->open_count - 1];
+    find_crossed(sweep, at);
     sweep->open[sweep->open_count++] = at;
     if (sweep->registers[interval->barrier & 15]++ == 0) sweep->live++;
     interval->depth = sweep->open_count;
