@@ -214,6 +214,23 @@ static void test_calls(void **state) {
     end();
 }
 
+/* It is not a loop, and what stands behind the call is reached. */
+static void test_a_function_that_calls_itself(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof ARCHS / sizeof ARCHS[0]; i++) {
+        begin(ARCHS[i]);
+        code_exit(parts, P0);
+        code_call(parts, CODE_PT, 0);
+        code_exit(parts, CODE_PT);
+        build();
+        assert_int_equal(graph.block_count, 2);
+        check_block(0, 0, "1", REACHED | LEAVES, NONE);
+        check_block(1, 1, "", REACHED | LEAVES, NONE);
+        assert_int_equal(graph.loop_count, 0);
+        end();
+    }
+}
+
 static void test_collective_wait(void **state) {
     (void)state;
     begin(90);
@@ -439,6 +456,7 @@ int main(void) {
         cmocka_unit_test(test_indirect),
         cmocka_unit_test(test_guarded_indirect_falls_through),
         cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_a_function_that_calls_itself),
         cmocka_unit_test(test_collective_wait),
         cmocka_unit_test(test_nested_loops),
         cmocka_unit_test(test_irreducible),
