@@ -4,7 +4,7 @@
  */
 #include "sass_random.h"
 
-#define PROGRAMS 6000
+#define PROGRAMS 30000
 
 /* Where some of the threads are, and where they wait for others; NOWHERE: for none. */
 typedef struct part {
