@@ -20,6 +20,23 @@ static const gc_control *control_at(const gc_graph *graph, uint32_t instruction)
     return found ? &graph->controls[begin] : NULL;
 }
 
+#define GC_BMOV_OUT 0x155 /* opcode bits [8:0] */
+#define GC_RESTORE_MAX 32 /* control-flow instructions between a BMOV and the BSYNC that it is for */
+
+/*
+ * Where sixteen registers are too few, a barrier waits in a vector register meanwhile, and comes back in another barrier
+ * register: a BMOV into it stands before the BSYNC.
+ */
+static bool is_restored(const gc_control *bssy, const gc_control *join) {
+    const gc_control *before = join - 1;
+    for (uint32_t i = 0; i < GC_RESTORE_MAX && before > bssy; i++, before--) {
+        if (before->barrier != join->barrier) continue;
+        if (before->kind == GC_OP_BMOV) return (before->opcode & 0x1ff) != GC_BMOV_OUT;
+        if (before->kind == GC_OP_BSSY || before->kind == GC_OP_BSYNC) return false;
+    }
+    return false;
+}
+
 /* BSSY says where to go on behind the BSYNC, which stands right before. */
 static void read_bssy(const gc_graph *graph, const gc_control *bssy, gpuchar_sass_interval *interval, uint32_t *end) {
     *interval = (gpuchar_sass_interval){.bssy_bytes = pc_of(graph, bssy->index),
@@ -34,7 +51,7 @@ static void read_bssy(const gc_graph *graph, const gc_control *bssy, gpuchar_sas
     *end = bssy->target - 1;
     interval->bsync_bytes = pc_of(graph, *end);
     const gc_control *join = control_at(graph, *end);
-    if (join && join->kind == GC_OP_BSYNC && join->barrier == bssy->barrier)
+    if (join && join->kind == GC_OP_BSYNC && (join->barrier == bssy->barrier || is_restored(bssy, join)))
         interval->flags |= GPUCHAR_SASS_INTERVAL_MATCHED;
 }
 

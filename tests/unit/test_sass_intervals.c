@@ -312,6 +312,35 @@ static void test_unmatched(void **state) {
     end();
 }
 
+/* A barrier that waits in a vector register comes back in another barrier register. */
+static void test_spilled(void **state) {
+    (void)state;
+    for (uint32_t restored = 0; restored < 3; restored++) {
+        begin(90);
+        code_divide();                          /* 0, 1 */
+        code_bssy(parts, 1, 9);                 /* 2 */
+        code_barrier(parts, 0x355, CODE_PT, 0); /* 3: BMOV R, B1 */
+        code_field(parts, 3, 27, 24, 1);
+        code_bssy(parts, 0, 6); /* 4: B0 is somebody else's meanwhile */
+        code_bra(parts, P0, 6); /* 5 */
+        code_bsync(parts, 0);   /* 6 */
+        if (restored == 1)
+            code_barrier(parts, 0x356, CODE_PT, 0); /* 7: BMOV B0, R */
+        else if (restored == 2)
+            code_barrier(parts, 0x356, CODE_PT, 2);
+        else
+            code_nop(parts);
+        code_bra(parts, P0, 9); /* 8 */
+        code_bsync(parts, 0);   /* 9 */
+        code_exit(parts, CODE_PT);
+        read_result();
+        assert_int_equal(result.unmatched, restored != 1);
+        assert_int_equal(result.intervals[0].flags, restored == 1 ? REACHED | MATCHED : REACHED);
+        assert_true(result.intervals[0].bsync_bytes == 0x90);
+        end();
+    }
+}
+
 static void test_unreachable(void **state) {
     (void)state;
     begin(90);
@@ -371,8 +400,8 @@ int main(void) {
         cmocka_unit_test(test_aside),        cmocka_unit_test(test_loop_with_breaks),
         cmocka_unit_test(test_broken_flag),  cmocka_unit_test(test_crossing),
         cmocka_unit_test(test_crossing_two), cmocka_unit_test(test_unmatched),
-        cmocka_unit_test(test_unreachable),  cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_classes),
+        cmocka_unit_test(test_spilled),      cmocka_unit_test(test_unreachable),
+        cmocka_unit_test(test_depth),        cmocka_unit_test(test_classes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
