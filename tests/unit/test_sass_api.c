@@ -186,13 +186,13 @@ static void test_other_sizes(void **state) {
     gpuchar_sass_info older;
     memset(&older, 0x5a, sizeof older);
     older.struct_size = offsetof(gpuchar_sass_info, target);
-    assert_int_equal(gpuchar_sass_info_get(sass, &older), INVALID);
+    assert_int_equal(gpuchar_sass_info_get(sass, &older), GPUCHAR_E_STRUCT_SIZE);
     for (size_t i = sizeof older.struct_size; i < sizeof older; i++)
         assert_int_equal(((unsigned char *)&older)[i], 0x5a);
     newer.graph.struct_size = 8;
-    assert_int_equal(gpuchar_sass_graph_get(sass, 0, &newer.graph), INVALID);
+    assert_int_equal(gpuchar_sass_graph_get(sass, 0, &newer.graph), GPUCHAR_E_STRUCT_SIZE);
     newer.graph.struct_size = 0;
-    assert_int_equal(gpuchar_sass_graph_get(sass, 0, &newer.graph), INVALID);
+    assert_int_equal(gpuchar_sass_graph_get(sass, 0, &newer.graph), GPUCHAR_E_STRUCT_SIZE);
 }
 
 /* ---- threads ---- */
