@@ -8,6 +8,7 @@
 #define RALL 0x0003 /* any register at all */
 #define R0 0x0004   /* none */
 #define R0P 0x0005  /* none, but any predicate */
+#define R8 0x0006
 #define R_MASK 0x0007
 /* Predicates that may be written. */
 #define PF 0x0008 /* at [83:81] */
@@ -66,7 +67,7 @@ static const row ROWS[] = {
     {0x037, R4},
     {0x03c, R4},
     {0x03d, R4},
-    {0x03f, R4},
+    {0x03f, R8},
     {0x07a, R4},
     {0x07f, R4}, /* the MMAs of a warp */
     {0x03a, R1},
@@ -117,7 +118,8 @@ static const row ROWS[] = {
     {0x155, R1}, /* BMOV out of a barrier register */
     {0x143, RALL | PF | PS},
     {0x144, RALL | PF | PS},
-    {0x150, R0}, /* CALL, RET */
+    {0x150, R0},   /* CALL, RET */
+    {0x17e, RALL}, /* LDG of 256 bits: a second destination stands elsewhere */
     {0x180, R4 | PF},
     {0x181, R4 | PF},
     {0x183, R4},
@@ -131,6 +133,7 @@ static const row ROWS[] = {
     {0x1a6, R0},      /* stores, RED */
     {0x189, R1 | PF}, /* SHFL */
     {0x1a1, R1 | PF}, /* MATCH */
+    {0x1ac, R0},      /* LDCU */
     {0x1c2, R0},
     {0x0ca, R0 | PF}, /* R2UR */
     {0x1c3, R0},
@@ -149,6 +152,7 @@ void gc_effects_make(uint32_t arch, gc_effects *effects) {
     for (uint32_t i = 0x082; i < 0x0c0; i++) effects->of[i] = R0;
     for (uint32_t i = 0x160; i < 0x175; i++) effects->of[i] = RALL | PF | PS; /* textures write two sets */
     for (uint32_t i = 0; i < sizeof ROWS / sizeof ROWS[0]; i++) effects->of[ROWS[i].low] = ROWS[i].effect;
+    if (arch >= 120) effects->of[0x017] = R2 | PF | PS;                /* IMNMX, of 64 bits */
     if (arch >= 120) effects->of[0x035] = R2 | PF | PURE | A | B | Q1; /* IADD */
     if (arch >= 80 && arch <= 90) effects->of[0x035] = R1;             /* HFMA2 */
     if (arch < 90) effects->of[0x036] = R4;                            /* HMMA, before VIADD came */
@@ -164,7 +168,7 @@ static bool is_load(uint32_t low) {
 
 /* Registers that may be written, from [23:16] on. */
 static uint32_t span_of(uint16_t effect, gc_word word) {
-    static const uint8_t SPANS[8] = {1, 2, 4, 255, 0, 0, 0, 0};
+    static const uint8_t SPANS[8] = {1, 2, 4, 255, 0, 0, 8, 0};
     static const uint8_t LOADED[8] = {1, 1, 1, 1, 1, 2, 4, 4}; /* by size: 1, 1, 2, 2, 4, 8, 16 bytes */
     return is_load(word.low & 0x1ff) ? LOADED[field(word, 75, 73)] : SPANS[effect & R_MASK];
 }
@@ -216,9 +220,10 @@ static void add_b_and_c(gc_word word, uint16_t effect, bool pairs, gc_sources *s
         if (effect & B) add_register(sources, field(word, 39, 32), pairs);
         if (has_c) add_register(sources, field(word, 71, 64), wide);
         return;
-    case 2: /* c is no register */
+    case 2: /* c is no register; where there is none these are others */
     case 3:
     case 15:
+        if ((word.low & 0x1ff) == 0x007) sources->pure = false; /* SEL.64 */
         if (has_c) add_register(sources, field(word, 71, 64), false);
         return;
     case 4: /* b is none */
