@@ -92,11 +92,13 @@ static const row ROWS[] = {
     {0x109, R1 | PURE | B}, /* POPC */
     {0x118, R0},
     {0x11a, R0},
+    {0x11d, R0},
+    {0x1af, R0},
     {0x191, R0},
     {0x18f, R0},
     {0x190, R0},
     {0x192, R0},
-    {0x1ab, R0},                  /* NOP, fences, caches */
+    {0x1ab, R0},                  /* NOP, fences, barriers, caches */
     {0x119, R1 | PURE | SPECIAL}, /* S2R */
     {0x141, R0},
     {0x142, R0},
