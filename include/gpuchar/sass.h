@@ -291,8 +291,9 @@ typedef struct gpuchar_sass_branch {
 /* Bits of gpuchar_sass_interval.flags. */
 enum {
     GPUCHAR_SASS_INTERVAL_REACHABLE = 1u << 0,
-    GPUCHAR_SASS_INTERVAL_MATCHED = 1u << 1, /* its barrier's BSYNC (or SYNC) stands where it says */
-    GPUCHAR_SASS_INTERVAL_CROSSED = 1u << 2  /* it overlaps another one without being inside */
+    /* Its barrier's BSYNC (or SYNC) stands where it says; by another register when a BMOV put the barrier there. */
+    GPUCHAR_SASS_INTERVAL_MATCHED = 1u << 1,
+    GPUCHAR_SASS_INTERVAL_CROSSED = 1u << 2 /* it overlaps another one without being inside */
 };
 
 /*

@@ -60,8 +60,11 @@ static void decode_call(const gc_code *code, gc_word word, gc_instruction *in) {
     if (in->opcode == 0x943) in->target = distance(code, word);
     if (in->opcode != GC_OPCODE_CALL_REL) return;
     in->target = branch_target(code, word, in->pc);
-    /* sm_80 to sm_89 branch this way: without a return address, to a label of the same function. */
-    if (in->mode && inside(code, in->target)) {
+    /*
+     * sm_80 to sm_89 branch this way: without a return address, to a label of the same function. To its first instruction
+     * it is a function that calls itself.
+     */
+    if (in->mode && inside(code, in->target) && in->target != code->offset) {
         in->kind = GC_OP_BRANCH;
         in->conditional = guarded(in) || has_second(in);
     }

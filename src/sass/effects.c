@@ -7,6 +7,8 @@
 #define R4 0x0002
 #define RALL 0x0003 /* any register at all */
 #define R0 0x0004   /* none */
+#define R0P 0x0005  /* none, but any predicate */
+#define R8 0x0006
 #define R_MASK 0x0007
 #define PF GC_EFFECT_FIRST
 #define PS GC_EFFECT_SECOND
@@ -28,6 +30,7 @@ typedef struct row {
 
 static const row ROWS[] = {
     {0x002, R2 | PURE | B},                             /* MOV */
+    {0x004, R0P},                                       /* R2P */
     {0x005, R2 | PURE | SPECIAL},                       /* CS2R */
     {0x006, R1 | PF},                                   /* VOTE */
     {0x007, R2 | PURE | A | B | Q1},                    /* SEL */
@@ -51,7 +54,7 @@ static const row ROWS[] = {
     {0x023, R1 | PURE | A | B | C},                     /* FFMA */
     {0x024, R1 | PF | PURE | A | B | C | Q1},           /* IMAD */
     {0x025, R2 | PF | PURE | A | B | C2 | Q1},          /* IMAD.WIDE */
-    {0x027, R1 | PF | PURE | A | B | C | Q1},           /* IMAD.HI */
+    {0x027, R1 | PF | PURE | A | B | C2 | Q1},          /* IMAD.HI: what is added has 64 bits */
     {0x028, R2},
     {0x029, R2},
     {0x02b, R2},           /* DMUL, DADD, DFMA */
@@ -63,7 +66,7 @@ static const row ROWS[] = {
     {0x037, R4},
     {0x03c, R4},
     {0x03d, R4},
-    {0x03f, R4},
+    {0x03f, R8},
     {0x07a, R4},
     {0x07f, R4}, /* the MMAs of a warp */
     {0x03a, R1},
@@ -88,11 +91,13 @@ static const row ROWS[] = {
     {0x109, R1 | PURE | B}, /* POPC */
     {0x118, R0},
     {0x11a, R0},
+    {0x11d, R0},
+    {0x1af, R0},
     {0x191, R0},
     {0x18f, R0},
     {0x190, R0},
     {0x192, R0},
-    {0x1ab, R0},                  /* NOP, fences, caches */
+    {0x1ab, R0},                  /* NOP, fences, barriers, caches */
     {0x119, R1 | PURE | SPECIAL}, /* S2R */
     {0x141, R0},
     {0x142, R0},
@@ -114,7 +119,8 @@ static const row ROWS[] = {
     {0x155, R1}, /* BMOV out of a barrier register */
     {0x143, RALL | PF | PS},
     {0x144, RALL | PF | PS},
-    {0x150, R0}, /* CALL, RET */
+    {0x150, R0},   /* CALL, RET */
+    {0x17e, RALL}, /* LDG of 256 bits: a second destination stands elsewhere */
     {0x180, R4 | PF},
     {0x181, R4 | PF},
     {0x183, R4},
@@ -128,6 +134,7 @@ static const row ROWS[] = {
     {0x1a6, R0},      /* stores, RED */
     {0x189, R1 | PF}, /* SHFL */
     {0x1a1, R1 | PF}, /* MATCH */
+    {0x1ac, R0},      /* LDCU */
     {0x1c2, R0},
     {0x0ca, R0 | PF}, /* R2UR */
     {0x1c3, R0},
@@ -154,9 +161,11 @@ void gc_effects_make(uint32_t arch, gc_effects *effects) {
     for (uint32_t i = 0x082; i < 0x0c0; i++) effects->of[i] = R0;
     for (uint32_t i = 0x160; i < 0x175; i++) effects->of[i] = RALL | PF | PS; /* textures write two sets */
     for (uint32_t i = 0; i < sizeof ROWS / sizeof ROWS[0]; i++) effects->of[ROWS[i].low] = ROWS[i].effect;
+    if (arch >= 120) effects->of[0x017] = R2 | PF | PS;                /* IMNMX, of 64 bits */
     if (arch >= 120) effects->of[0x035] = R2 | PF | PURE | A | B | Q1; /* IADD */
     if (arch >= 80 && arch <= 90) effects->of[0x035] = R1;             /* HFMA2 */
-    static const uint8_t SPANS[8] = {1, 2, 4, GC_SPAN_ALL, 0, 0, 0, 0};
+    if (arch < 90) effects->of[0x036] = R4;                            /* HMMA, before VIADD came */
+    static const uint8_t SPANS[8] = {1, 2, 4, GC_SPAN_ALL, 0, GC_SPAN_PREDICATES, 8, 0};
     for (uint32_t i = 0; i < 512; i++) effects->spans[i] = is_load(i) ? GC_SPAN_LOADED : SPANS[effects->of[i] & R_MASK];
 }
 
@@ -196,9 +205,10 @@ static void add_b_and_c(gc_word word, uint16_t effect, bool pairs, gc_sources *s
         if (effect & B) add_register(sources, field(word, 39, 32), pairs);
         if (has_c) add_register(sources, field(word, 71, 64), wide);
         return;
-    case 2: /* c is no register */
+    case 2: /* c is no register; where there is none these are others */
     case 3:
     case 15:
+        if ((word.low & 0x1ff) == 0x007) sources->pure = false; /* SEL.64 */
         if (has_c) add_register(sources, field(word, 71, 64), false);
         return;
     case 4: /* b is none */

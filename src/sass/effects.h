@@ -23,6 +23,7 @@ typedef struct gc_effects {
 
 #define GC_SPAN_ALL 255u
 #define GC_SPAN_LOADED 254u
+#define GC_SPAN_PREDICATES 253u /* no register, but any predicate */
 /* Predicates that may be written. */
 #define GC_EFFECT_FIRST 0x0008u  /* at [83:81] */
 #define GC_EFFECT_SECOND 0x0010u /* at [86:84] */
@@ -40,6 +41,8 @@ typedef struct gc_writes {
     uint8_t predicates[2]; /* GC_PREDICATE_TRUE: none */
 } gc_writes;
 
+#define GC_PREDICATES_ALL 0xff /* in the place of the first one: any of them */
+
 void gc_effects_make(uint32_t arch, gc_effects *effects);
 static inline gc_writes gc_effects_writes(const gc_effects *effects, gc_word word) {
     static const uint8_t LOADED[8] = {1, 1, 1, 1, 1, 2, 4, 4}; /* by size: 1, 1, 2, 2, 4, 8, 16 bytes */
@@ -50,12 +53,17 @@ static inline gc_writes gc_effects_writes(const gc_effects *effects, gc_word wor
     if (writes.span == GC_SPAN_ALL) writes.first = 0;
     if (effect & GC_EFFECT_FIRST) writes.predicates[0] = (uint8_t)gc_bits(word, 83, 81);
     if (effect & GC_EFFECT_SECOND) writes.predicates[1] = (uint8_t)gc_bits(word, 86, 84);
+    if (writes.span == GC_SPAN_PREDICATES) {
+        writes.span = 0;
+        writes.predicates[0] = GC_PREDICATES_ALL;
+    }
     return writes;
 }
 static inline bool gc_may_write(gc_writes writes, uint32_t value) {
     if (value >= GC_VALUE_PREDICATE)
         return writes.predicates[0] + GC_VALUE_PREDICATE == value ||
-               writes.predicates[1] + GC_VALUE_PREDICATE == value || writes.span == GC_SPAN_ALL;
+               writes.predicates[1] + GC_VALUE_PREDICATE == value || writes.span == GC_SPAN_ALL ||
+               writes.predicates[0] == GC_PREDICATES_ALL;
     return value - writes.first < writes.span; /* below `first` the difference is huge */
 }
 /* Whether an instruction that may write `value` surely does, as far as its guard lets it. */

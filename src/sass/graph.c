@@ -249,25 +249,92 @@ static void mark_before(const gc_graph *graph, uint32_t from, uint8_t *marks, ui
     }
 }
 
+/* What finding loops without end needs. */
+typedef struct ender {
+    gc_graph *graph;
+    uint8_t *marks; /* by block: it leads to the exit, by now */
+    uint8_t *seen;  /* 1: on the way back, 2: in the loop at hand */
+    uint32_t *stack, *next, *order;
+    uint32_t count;
+} ender;
+
+/* Walks against the edges and notes each block when all that leads to it was noted. */
+static void note_before(ender *e, uint32_t from) {
+    const gc_edges *in = &e->graph->in;
+    uint32_t depth = 0;
+    e->seen[from] = 1;
+    e->next[from] = in->first[from];
+    e->stack[depth++] = from;
+    while (depth) {
+        const uint32_t node = e->stack[depth - 1];
+        if (e->next[node] == in->first[node + 1]) {
+            e->order[e->count++] = node;
+            depth--;
+            continue;
+        }
+        const uint32_t to = in->to[e->next[node]++];
+        if (e->seen[to]) continue;
+        e->seen[to] = 1;
+        e->next[to] = in->first[to];
+        e->stack[depth++] = to;
+    }
+}
+
+/* The last block in the code of what `from` leads to, which is its loop. */
+static uint32_t last_of_loop(ender *e, uint32_t from) {
+    const gc_edges *out = &e->graph->out;
+    uint32_t depth = 0, last = from;
+    e->seen[from] = 2;
+    e->stack[depth++] = from;
+    while (depth) {
+        const uint32_t node = e->stack[--depth];
+        if (node > last) last = node;
+        for (uint32_t i = out->first[node]; i < out->first[node + 1]; i++) {
+            if (e->seen[out->to[i]] == 2) continue;
+            e->seen[out->to[i]] = 2;
+            e->stack[depth++] = out->to[i];
+        }
+    }
+    return last;
+}
+
+/*
+ * The block that was noted last leads only to such as lead back to it (Kosaraju); so does the last one of those that do not
+ * lead there, and so on.
+ */
+static bool mark_endless(ender *e) {
+    gc_graph *graph = e->graph;
+    mark_before(graph, graph->block_count, e->marks, e->stack);
+    for (uint32_t i = 0; i < graph->block_count; i++)
+        if (!e->marks[i] && !e->seen[i] && gc_graph_reaches(graph, i)) note_before(e, i);
+    for (uint32_t i = e->count; i-- > 0;) {
+        if (e->marks[e->order[i]]) continue;
+        graph->blocks[last_of_loop(e, e->order[i])].flags |= GPUCHAR_SASS_BLOCK_ENDLESS;
+        mark_before(graph, e->order[i], e->marks, e->stack);
+    }
+    return e->count != 0;
+}
+
 /* Loops that nothing leaves get a way to the exit, from their last block in the code. */
 static gpuchar_status end_loops(gc_graph *graph, uint32_t *stack) {
-    const uint32_t exit = graph->block_count;
-    uint8_t *marks = calloc((size_t)exit + 1, 1);
-    if (!marks) return gc_fail_memory((size_t)exit + 1);
+    const size_t nodes = (size_t)graph->block_count + 1;
+    uint8_t *marks = calloc(nodes, 2);
+    uint32_t *room = malloc(nodes * 2 * sizeof *room);
     bool found = false;
-    mark_before(graph, exit, marks, stack);
-    for (uint32_t i = exit; i-- > 0;) {
-        if (marks[i] || !gc_graph_reaches(graph, i)) continue;
-        graph->blocks[i].flags |= GPUCHAR_SASS_BLOCK_ENDLESS;
-        mark_before(graph, i, marks, stack);
-        found = true;
+    if (marks && room) {
+        ender e = {
+            .graph = graph, .marks = marks, .seen = marks + nodes, .stack = stack, .next = room, .order = room + nodes};
+        found = mark_endless(&e);
     }
+    const bool failed = !marks || !room;
     free(marks);
+    free(room);
+    if (failed) return gc_fail_memory(nodes * 10);
     if (!found) return GPUCHAR_OK;
     gc_edges_free(&graph->out);
     gc_edges_free(&graph->in);
     const gpuchar_status status = copy_edges(graph);
-    return status ? status : gc_edges_turn(exit + 1, &graph->out, &graph->in);
+    return status ? status : gc_edges_turn(graph->block_count + 1, &graph->out, &graph->in);
 }
 
 static gpuchar_status find_dominators(gc_graph *graph) {

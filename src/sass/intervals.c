@@ -24,11 +24,28 @@ static bool opens(const gc_control *control) {
     return control->kind == GC_OP_BSSY || (control->kind == GC_OP_PUSH && control->flags & GC_CONTROL_MEETS);
 }
 
+#define GC_BMOV_OUT 0x155 /* opcode bits [8:0] */
+#define GC_RESTORE_MAX 32 /* control-flow instructions between a BMOV and the BSYNC that it is for */
+
+/*
+ * Where sixteen registers are too few, a barrier waits in a vector register meanwhile, and comes back in another barrier
+ * register: a BMOV into it stands before the BSYNC.
+ */
+static bool is_restored(const gc_control *bssy, const gc_control *join) {
+    const gc_control *before = join - 1;
+    for (uint32_t i = 0; i < GC_RESTORE_MAX && before > bssy; i++, before--) {
+        if (before->barrier != join->barrier) continue;
+        if (before->kind == GC_OP_BMOV) return (before->opcode & 0x1ff) != GC_BMOV_OUT;
+        if (before->kind == GC_OP_BSSY || before->kind == GC_OP_BSYNC) return false;
+    }
+    return false;
+}
+
 /* BSSY says where to go on behind the BSYNC, which stands right before. */
 static void read_bssy(const gc_graph *graph, const gc_control *bssy, gpuchar_sass_interval *interval, uint32_t *end) {
     *end = bssy->target - 1;
     const gc_control *join = control_at(graph, *end);
-    if (join && join->kind == GC_OP_BSYNC && join->barrier == bssy->barrier)
+    if (join && join->kind == GC_OP_BSYNC && (join->barrier == bssy->barrier || is_restored(bssy, join)))
         interval->flags |= GPUCHAR_SASS_INTERVAL_MATCHED;
 }
 

@@ -17,6 +17,7 @@ typedef struct gc_sweep {
     uint32_t next_join;     /* the first of them behind this point */
     uint32_t *above;        /* by block: the nearest post-dominator, itself included, that holds a place to meet */
     const uint8_t *uniform; /* by block: its branch is proved uniform */
+    bool crossed;           /* intervals that cross each other were found */
 } gc_sweep;
 
 /* In intervals.c: makes the list of intervals. */
