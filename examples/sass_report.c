@@ -85,63 +85,6 @@ static arguments parse(int count, char **words) {
     return a;
 }
 
-/* ---- files: what stands here is all that knows how images lie in them ---- */
-
-typedef struct source {
-    uint8_t *bytes;
-    size_t size;
-} source;
-
-static bool source_open(const char *path, source *s) {
-    FILE *file = fopen(path, "rb");
-    size_t capacity = 0;
-    *s = (source){0};
-    while (file && !ferror(file) && !feof(file)) {
-        if (s->size == capacity) {
-            capacity = capacity ? capacity * 2 : 1 << 16;
-            uint8_t *grown = realloc(s->bytes, capacity);
-            if (!grown) {
-                errno = ENOMEM;
-                break;
-            }
-            s->bytes = grown;
-        }
-        s->size += fread(s->bytes + s->size, 1, capacity - s->size, file);
-    }
-    const bool good = file && feof(file) && !ferror(file);
-    if (!good) {
-        const int why = errno;
-        fputs("sass_report: ", stderr);
-        put_name(stderr, path);
-        fprintf(stderr, " cannot be read: %s\n", strerror(why));
-        free(s->bytes);
-    }
-    if (file) fclose(file);
-    return good;
-}
-
-static void source_close(source *s) {
-    free(s->bytes);
-}
-
-static size_t source_count(const source *s) {
-    (void)s;
-    return 1;
-}
-
-/* Whether an image is machine code of an architecture; 0: of any. */
-static bool source_has(const source *s, size_t index, uint32_t arch) {
-    (void)s;
-    (void)index;
-    (void)arch;
-    return true; /* a cubin tells its architecture when it is open */
-}
-
-static gpuchar_status source_load(const source *s, size_t index, gpuchar_sass **sass) {
-    (void)index;
-    return gpuchar_sass_open(s->bytes, s->size, sass);
-}
-
 /* ---- one image ---- */
 
 typedef struct report {
@@ -224,33 +167,45 @@ static void show_mix(report *r, const image *i, const totals *t) {
 
 static void show_image(report *r, image *i) {
     totals t = {0};
-    if (r->arguments.arch && r->arguments.arch != i->info.architecture) return;
     if (!r->arguments.dot && r->arguments.json) document_image(i);
     if (!r->arguments.dot && !r->arguments.json) table_image(i);
     show_functions(r, i, &t);
     if (!r->arguments.dot) show_mix(r, i, &t);
 }
 
+/* Other images are skipped: PTX, and what is for other architectures than was asked for. */
+static void show_entry(report *r, const char *path, const gpuchar_sass_file *file, size_t index) {
+    image i = {.path = path, .index = index, .info = GPUCHAR_SASS_INFO_INIT};
+    gpuchar_sass_entry entry;
+    if (gpuchar_sass_file_entry(file, index, &entry) >= 0) {
+        if (entry.kind != GPUCHAR_SASS_ENTRY_CUBIN) return;
+        if (r->arguments.arch && r->arguments.arch != entry.architecture) return;
+    }
+    if (gpuchar_sass_file_load(file, index, &i.sass) >= 0 && gpuchar_sass_info_get(i.sass, &i.info) >= 0) {
+        show_image(r, &i);
+    } else {
+        char what[32];
+        snprintf(what, sizeof what, "image %zu", index);
+        complain(path, what);
+        r->worst = EXIT_FAILED;
+    }
+    gpuchar_sass_close(i.sass);
+}
+
 static void show_file(report *r, const char *path) {
-    source s;
-    if (!source_open(path, &s)) {
+    gpuchar_sass_file *file = NULL;
+    if (gpuchar_sass_file_open(path, &file) < 0) {
+        complain(path, "");
         r->worst = EXIT_FAILED;
         return;
     }
-    for (size_t index = 0; index < source_count(&s); index++) {
-        image i = {.path = path, .index = index, .info = GPUCHAR_SASS_INFO_INIT};
-        char what[32] = "";
-        if (source_count(&s) > 1) snprintf(what, sizeof what, "image %zu", index);
-        if (!source_has(&s, index, r->arguments.arch)) continue;
-        if (source_load(&s, index, &i.sass) < 0 || gpuchar_sass_info_get(i.sass, &i.info) < 0) {
-            complain(path, what);
-            r->worst = EXIT_FAILED;
-        } else {
-            show_image(r, &i);
-        }
-        gpuchar_sass_close(i.sass);
+    const size_t count = gpuchar_sass_file_count(file);
+    if (!count) {
+        put_name(stderr, path);
+        fputs(" holds no machine code of GPUs\n", stderr);
     }
-    source_close(&s);
+    for (size_t index = 0; index < count; index++) show_entry(r, path, file, index);
+    gpuchar_sass_file_close(file);
 }
 
 int main(int count, char **words) {

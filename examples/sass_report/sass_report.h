@@ -3,6 +3,7 @@
 #define SASS_REPORT_H
 
 #include <gpuchar/gpuchar.h>
+#include <gpuchar/sass_file.h>
 #include <stdbool.h>
 #include <stdio.h>
 

@@ -16,6 +16,7 @@ struct gc_open {
     uint32_t total, next, closed, count, live;
     uint64_t *by_end;       /* end and number of each interval, in the order of ends */
     uint8_t *is_open;       /* by interval */
+    bool crossed;           /* some interval overlaps another without being inside */
     uint32_t *below;        /* by interval: the newest that was open when it began */
     uint32_t *below_same;   /* the same among those of its barrier register */
     uint32_t *sums;         /* how many are open, as a Fenwick tree over intervals */
@@ -116,10 +117,8 @@ static void note_nesting(gc_open *open, uint32_t at) {
     gpuchar_sass_reconvergence *result = open->result;
     gpuchar_sass_interval *interval = &result->intervals[at];
     interval->parent = open->below[at];
-    if (interval->parent != GPUCHAR_SASS_NO_BLOCK && open->ends[interval->parent] < open->ends[at]) {
-        interval->flags |= GPUCHAR_SASS_INTERVAL_CROSSED;
-        result->intervals[interval->parent].flags |= GPUCHAR_SASS_INTERVAL_CROSSED;
-    }
+    if (interval->parent != GPUCHAR_SASS_NO_BLOCK && open->ends[interval->parent] < open->ends[at])
+        open->crossed = true;
     interval->depth = open->count;
     if (!(interval->flags & GPUCHAR_SASS_INTERVAL_REACHABLE)) return;
     if (open->count > result->depth) result->depth = open->count;
@@ -168,6 +167,71 @@ gpuchar_status gc_open_to(gc_open *open, uint32_t index) {
     }
     close_ended(open, index);
     return status;
+}
+
+/* ---- crossings: machine code has none, but bytes may ---- */
+
+/* Largest of values[first] up to, not including, values[end], by a segment tree over them in tree[count] and on. */
+static uint32_t largest(const uint32_t *tree, uint32_t count, uint32_t first, uint32_t end) {
+    uint32_t found = 0;
+    for (first += count, end += count; first < end; first /= 2, end /= 2) {
+        if (first % 2 && tree[first++] > found) found = tree[first - 1];
+        if (end % 2 && tree[--end] > found) found = tree[end];
+    }
+    return found;
+}
+
+static void grow_tree(uint32_t *tree, uint32_t count) {
+    for (uint32_t i = count; i-- > 1;) tree[i] = tree[2 * i] > tree[2 * i + 1] ? tree[2 * i] : tree[2 * i + 1];
+}
+
+/* How many elements lie below a limit. */
+static uint32_t below_start(const gc_open *open, uint32_t limit) {
+    uint32_t first = 0, end = open->total;
+    while (first < end) {
+        const uint32_t middle = first + (end - first) / 2;
+        if (open->starts[middle] < limit)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first;
+}
+
+static uint32_t below_end(const gc_open *open, uint32_t limit) {
+    uint32_t first = 0, end = open->total;
+    while (first < end) {
+        const uint32_t middle = first + (end - first) / 2;
+        if (open->by_end[middle] >> 32 < limit)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first;
+}
+
+/* One that begins inside this interval ends behind it; or one that ends inside it began before. */
+gpuchar_status gc_open_mark_crossed(gc_open *open) {
+    const uint32_t count = open->total;
+    if (!open->crossed) return GPUCHAR_OK;
+    uint32_t *ends = malloc((size_t)count * 4 * sizeof *ends), *starts = ends + (size_t)count * 2;
+    if (!ends) return gc_fail_memory((size_t)count * 4 * sizeof *ends);
+    for (uint32_t i = 0; i < count; i++) {
+        ends[count + i] = open->ends[i];
+        starts[count + i] = UINT32_MAX - open->starts[(uint32_t)open->by_end[i]]; /* the earliest is the largest */
+    }
+    grow_tree(ends, count);
+    grow_tree(starts, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t start = open->starts[i], end = open->ends[i];
+        if (end <= start) continue;
+        const uint32_t last = below_start(open, end), first = below_end(open, start + 1);
+        if ((last > i + 1 && largest(ends, count, i + 1, last) > end) ||
+            largest(starts, count, first, below_end(open, end)) > UINT32_MAX - start)
+            open->result->intervals[i].flags |= GPUCHAR_SASS_INTERVAL_CROSSED;
+    }
+    free(ends);
+    return GPUCHAR_OK;
 }
 
 /* ---- questions ---- */

@@ -183,7 +183,7 @@ static gpuchar_status sweep_all(gc_sweep *sweep) {
             branch->flags |= GPUCHAR_SASS_BRANCH_BROKEN;
         count(result, branch);
     }
-    return GPUCHAR_OK;
+    return gc_open_mark_crossed(sweep->open);
 }
 
 static size_t count_branches(const gc_graph *graph) {

@@ -37,6 +37,8 @@ void gc_open_free(gc_open *open); /* NULL is allowed */
 /* Goes on to instruction `index`: opens and closes intervals. */
 gpuchar_status gc_open_to(gc_open *open, uint32_t index);
 uint32_t gc_open_count(const gc_open *open);
+/* At the end: flags the intervals that cross others. */
+gpuchar_status gc_open_mark_crossed(gc_open *open);
 /* The answers are intervals; GPUCHAR_SASS_NO_BLOCK: there is none. */
 uint32_t gc_open_innermost(gc_open *open);
 uint32_t gc_open_innermost_of(gc_open *open, uint32_t barrier);

@@ -27,7 +27,7 @@ static void add(bytes *to, const void *data, size_t size) {
         if (grown) to->data = grown;
         if (grown) to->capacity = capacity;
     }
-    if (to->failed) return;
+    if (to->failed || !size) return;
     memcpy(to->data + to->size, data, size);
     to->size += size;
 }

@@ -70,7 +70,7 @@ expect 0 --dot --function nest_0 nest.cubin; says out 'digraph "nest_0" {'; says
 
 # ---- what cannot be read, and the others all the same
 head -c 1000 nest.cubin >cut.cubin; echo "no machine code" >text.txt
-expect 1 missing.cubin; says err "missing.cubin cannot be read"; silent out
+expect 1 missing.cubin; says err "missing.cubin"; says err "GPUCHAR_E_IO"; silent out
 expect 1 cut.cubin text.txt nest.cubin; says err "cut.cubin"; says err "text.txt"; says err "GPUCHAR_E_SASS_FORMAT"; says out "nest_0 (kernel)"
 expect 1 --json text.txt nest.cubin; holds "len(d['images']) == 1"
 

@@ -327,9 +327,10 @@ static void test_spilled(void **state) {
         if (restored == 1)
             code_barrier(parts, 0x356, CODE_PT, 0); /* 7: BMOV B0, R */
         else if (restored == 2)
-            code_barrier(parts, 0x356, CODE_PT, 2);
+            code_barrier(parts, 0x356, CODE_PT, 0);
         else
             code_nop(parts);
+        if (restored == 2) code_field(parts, 7, 29, 24, 2);
         code_bra(parts, P0, 9); /* 8 */
         code_bsync(parts, 0);   /* 9 */
         code_exit(parts, CODE_PT);
