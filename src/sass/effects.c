@@ -181,14 +181,16 @@ gc_writes gc_effects_writes(const gc_effects *effects, gc_word word) {
         (uint8_t)field(word, 23, 16), (uint8_t)span_of(effect, word), {GC_PREDICATE_TRUE, GC_PREDICATE_TRUE}};
     if (writes.span == 255) writes.first = 0;
     if (effect & PF) writes.predicates[0] = (uint8_t)field(word, 83, 81);
-    if ((effect & R_MASK) == R0P) writes.predicates[0] = GC_PREDICATES_ALL;
+    const bool zeroes = (word.low & 0x1ff) == 0x184 && field(word, 87, 87); /* LDS.ZD tells in a predicate */
+    if ((effect & R_MASK) == R0P || zeroes) writes.predicates[0] = GC_PREDICATES_ALL;
     if (effect & PS) writes.predicates[1] = (uint8_t)field(word, 86, 84);
     return writes;
 }
 
 bool gc_effects_replaces(const gc_effects *effects, gc_word word, uint32_t value) {
     const uint32_t low = word.low & 0x1ff;
-    if (value >= GC_VALUE_PREDICATE) return low != 0x046 && low != 0x048; /* VIADDMNMX, VIMNMX */
+    /* Where the predicate of IMAD, VIADDMNMX and VIMNMX would be stands something else. */
+    if (value >= GC_VALUE_PREDICATE) return low != 0x024 && low != 0x046 && low != 0x048;
     return value == field(word, 23, 16) || is_load(low) || low == 0x025 || (effects->of[low] & R_MASK) == R1;
 }
 
