@@ -171,7 +171,8 @@ void gc_effects_make(uint32_t arch, gc_effects *effects) {
 
 bool gc_effects_replaces(const gc_effects *effects, gc_word word, uint32_t value) {
     const uint32_t low = word.low & 0x1ff;
-    if (value >= GC_VALUE_PREDICATE) return low != 0x046 && low != 0x048; /* VIADDMNMX, VIMNMX */
+    /* Where the predicate of IMAD, VIADDMNMX and VIMNMX would be stands something else. */
+    if (value >= GC_VALUE_PREDICATE) return low != 0x024 && low != 0x046 && low != 0x048;
     return value == field(word, 23, 16) || is_load(low) || low == 0x025 || (effects->of[low] & R_MASK) == R1;
 }
 

@@ -49,11 +49,13 @@ static inline gc_writes gc_effects_writes(const gc_effects *effects, gc_word wor
     const uint32_t low = word.low & 0x1ff;
     const uint16_t effect = effects->of[low];
     gc_writes writes = {(uint8_t)gc_bits(word, 23, 16), effects->spans[low], {GC_PREDICATE_TRUE, GC_PREDICATE_TRUE}};
-    if (writes.span == GC_SPAN_LOADED) writes.span = LOADED[gc_bits(word, 75, 73)];
     if (writes.span == GC_SPAN_ALL) writes.first = 0;
     if (effect & GC_EFFECT_FIRST) writes.predicates[0] = (uint8_t)gc_bits(word, 83, 81);
     if (effect & GC_EFFECT_SECOND) writes.predicates[1] = (uint8_t)gc_bits(word, 86, 84);
-    if (writes.span == GC_SPAN_PREDICATES) {
+    if (writes.span == GC_SPAN_LOADED) {
+        writes.span = LOADED[gc_bits(word, 75, 73)];
+        if (low == 0x184 && gc_bits(word, 87, 87)) writes.predicates[0] = GC_PREDICATES_ALL; /* LDS.ZD */
+    } else if (writes.span == GC_SPAN_PREDICATES) {
         writes.span = 0;
         writes.predicates[0] = GC_PREDICATES_ALL;
     }
