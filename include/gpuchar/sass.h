@@ -121,8 +121,12 @@ typedef struct gpuchar_sass_instruction {
     uint32_t guard_not; /* 1: the instruction works where the predicate is false */
     uint32_t second;    /* second predicate of branches, EXIT and BREAK; before sm_70 the condition code */
     uint32_t second_not;
-    uint32_t mode;          /* BRA: 1 .U, 2 .DIV, 3 .CONV; WARPSYNC: bits 86 and 85 */
-    uint32_t depth;         /* BRA: bits 86 and 85 */
+    /*
+     * BRA, JMP: 1 .U, 2 .DIV, 3 .CONV. CALL: 1 .NOINC. RET: 1 .ABS, 2 .NODEC. WARPSYNC: up to sm_89 2 .EXCLUSIVE, from sm_90
+     * on 1 .EXCLUSIVE, 2 .COLLECTIVE.
+     */
+    uint32_t mode;
+    uint32_t variant;       /* BRA, BRX, JMP: 1 .INC, 2 .DEC, 4 .ANY */
     uint32_t mask;          /* WARPSYNC with an immediate mask: which threads */
     uint32_t barrier;       /* BSSY, BSYNC, BREAK, BMOV: B register */
     uint32_t barrier_class; /* GPUCHAR_SASS_CLASS_... */
@@ -226,7 +230,7 @@ GPUCHAR_API void gpuchar_sass_graph_free(gpuchar_sass_graph *graph);
  * E_SASS_UNKNOWN (an indirect branch without a table), E_OUT_OF_MEMORY.
  */
 GPUCHAR_API gpuchar_status gpuchar_sass_graph_get(const gpuchar_sass *sass, size_t function, gpuchar_sass_graph *graph);
-/* The graph as a DOT document, blocks with their instructions' mnemonics; free it with gpuchar_string_free. */
+/* The graph as a DOT document, blocks with their instructions' mnemonics; free it with gpuchar_string_free (runtime.h). */
 GPUCHAR_API gpuchar_status gpuchar_sass_dot(const gpuchar_sass *sass, size_t function, char **text);
 
 /* ---- reconvergence ---- */

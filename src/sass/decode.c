@@ -35,18 +35,18 @@ static uint8_t counts_and_any(const gc_code *code, gc_word word, const gc_instru
     return (uint8_t)(gc_bits(word, 86, 85) | (any ? 4 : 0));
 }
 
-static void decode_bra(const gc_code *code, gc_word word, gc_instruction *in) {
+static void decode_bra(const gc_code *code, gc_word word, uint16_t opcode, gc_instruction *in) {
     in->kind = GC_OP_BRANCH;
     in->target = branch_target(code, word, in->pc);
     in->condition = (uint8_t)gc_bits(word, 33, 32);
     in->mode = counts_and_any(code, word, in);
     in->conditional = guarded(in) || has_second(in);
     in->uniform = in->condition != 0;
-    if (in->opcode == 0x1547) {
+    if (opcode == 0x1547) {
         const bool by_predicate = gc_bits(word, 26, 24) != GC_PREDICATE_TRUE || gc_bits(word, 27, 27);
         in->conditional = in->conditional || by_predicate;
         in->uniform = !guarded(in);
-    } else if (in->opcode == 0x1947) {
+    } else if (opcode == 0x1947) {
         in->conditional = true;
         in->uniform = !guarded(in);
     }
@@ -88,12 +88,32 @@ static void decode_jump(const gc_code *code, gc_word word, gc_instruction *in) {
     in->uniform = in->opcode == 0x1959 && !guarded(in);
 }
 
+/* Up to sm_75 bit 91 says nothing in an instruction that takes no register there. */
+static uint16_t opcode_of(const gc_code *code, const gc_instruction *in) {
+    const uint16_t opcode = in->opcode & 0xfff;
+    if (code->arch > 75) return in->opcode;
+    switch (opcode) {
+    case 0x918:
+    case 0x941:
+    case 0x942:
+    case 0x945:
+    case 0x946:
+    case 0x947:
+    case 0x94d:
+    case 0x95b:
+        return opcode;
+    default:
+        return in->opcode;
+    }
+}
+
 static void decode_control(const gc_code *code, gc_word word, gc_instruction *in) {
-    switch (in->opcode) {
+    const uint16_t opcode = opcode_of(code, in);
+    switch (opcode) {
     case 0x947:
     case 0x1947:
     case 0x1547:
-        decode_bra(code, word, in);
+        decode_bra(code, word, opcode, in);
         return;
     case 0x944:
     case 0x344:

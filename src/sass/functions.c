@@ -44,10 +44,7 @@ typedef struct reader {
 static gpuchar_status read_texts(reader *r) {
     for (uint32_t i = 0; i < r->cubin->section_count; i++) {
         text *t = &r->texts[i];
-        if (!gc_cubin_section(r->cubin, i, &t->section)) {
-            t->section = (gc_section){.name = ""};
-            continue;
-        }
+        if (!gc_cubin_section(r->cubin, i, &t->section)) return bad("a section lies outside the file");
         t->is_code = t->section.type == SHT_PROGBITS && t->section.size && begins(t->section.name, GC_TEXT_PREFIX);
     }
     /* A kernel's attributes name its code section by number. */

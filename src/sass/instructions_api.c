@@ -32,6 +32,12 @@ static void read_word(const gc_code *code, size_t offset, gpuchar_sass_instructi
     out->high = control >> (slot - 1) * 21 & 0x1fffff;
 }
 
+/* Not a CALL that is used as a branch. */
+static bool has_variant(const gc_instruction *in) {
+    const bool kind = in->kind == GC_OP_BRANCH || in->kind == GC_OP_INDIRECT || in->kind == GC_OP_JUMP;
+    return kind && in->opcode != GC_OPCODE_CALL_REL;
+}
+
 static void convert(const gc_code *code, size_t index, gpuchar_sass_instruction *out) {
     const size_t offset = gc_code_offset(code, index);
     gc_instruction in;
@@ -44,8 +50,9 @@ static void convert(const gc_code *code, size_t index, gpuchar_sass_instruction 
                                       .flags = flags_of(&in),
                                       .guard = in.guard,
                                       .guard_not = in.guard_not,
-                                      .mode = in.kind == GC_OP_BRANCH ? in.condition : in.mode,
-                                      .depth = in.kind == GC_OP_BRANCH ? in.mode : 0,
+                                      .mode = has_variant(&in) ? in.condition : in.mode,
+                                      .variant = has_variant(&in) ? in.mode : 0,
+                                      .mask = in.mask,
                                       .barrier = in.barrier,
                                       .barrier_class = in.barrier_class,
                                       .stall_cycles = in.stall,
@@ -54,6 +61,10 @@ static void convert(const gc_code *code, size_t index, gpuchar_sass_instruction 
                                       .read_barrier = in.read_barrier,
                                       .wait_mask = in.wait_mask,
                                       .reuse = in.reuse};
+    if (code->arch < 70) { /* the condition code stands in `second` */
+        out->mode = in.kind == GC_OP_BRANCH && in.uniform;
+        out->variant = 0;
+    }
     if (in.kind != GC_OP_OTHER) {
         out->second = code->arch >= 70 ? in.second : in.condition;
         out->second_not = in.second_not;

@@ -143,16 +143,16 @@ static void test_doubts(void **state) {
     NEEDS_NVRTC();
     expect_doubt("bssy3 flicker", GPUCHAR_FLAG_UNSTABLE, "launches that should be alike were not");
     expect_doubt("all flicker", GPUCHAR_FLAG_UNSTABLE, "launches that should be alike were not");
-    expect_doubt("load4 value", GPUCHAR_FLAG_UNSTABLE, "launches that should be alike were not"); /* unpatched */
+    expect_doubt("load8 value", GPUCHAR_FLAG_UNSTABLE, "launches that should be alike were not"); /* unpatched */
     expect_doubt("all stubborn", GPUCHAR_FLAG_OFF_LAW, "store disabled: DOES NOT CHANGE THE OUTPUT");
     expect_doubt("load1 endless", GPUCHAR_FLAG_OFF_LAW, "an unpatched kernel did not end");
-    expect_doubt("load6 endless", GPUCHAR_FLAG_OFF_LAW, "an unpatched kernel did not end");
+    expect_doubt("load8 endless", GPUCHAR_FLAG_OFF_LAW, "an unpatched kernel did not end");
     expect_doubt("load2 fault", GPUCHAR_FLAG_OFF_LAW, "store disabled: DID NOT END");
 }
 
 static void test_impossible(void **state) {
     NEEDS_NVRTC();
-    static const char *const laws[] = {"all nothing", "load4 many", "load1 timeless", "all eager"};
+    static const char *const laws[] = {"all nothing", "load8 many", "load1 timeless", "all eager"};
     for (size_t i = 0; i < GC_COUNT(laws); ++i) {
         barrier_result result;
         const gpuchar_status status = run_small(laws[i], &result);
