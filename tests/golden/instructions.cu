@@ -28,7 +28,10 @@ KERNEL integers(const int *in, int *out, int n) {
     asm("bfi.b32 %0, %1, %2, 5, 9;" : "=r"(b) : "r"(b), "r"(c));
     asm("lop3.b32 %0, %1, %2, %3, 0x96;" : "=r"(c) : "r"(a), "r"(b), "r"(c));
 #if ARCH >= 610
-    r = __dp4a(a, b, r) + __dp2a_lo(a, b, c);
+    int four, two; // as functions they came after NVRTC 12.0
+    asm("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(four) : "r"(a), "r"(b), "r"(r));
+    asm("dp2a.lo.s32.s32 %0, %1, %2, %3;" : "=r"(two) : "r"(a), "r"(b), "r"(c));
+    r = four + two;
 #endif
     out[AT] = r + a + b + c + (int)wide + (int)(wide >> 32);
 }
