@@ -155,6 +155,18 @@ static int print(const request *asked, const gpuchar_reconvergence_study_result 
     return 0;
 }
 
+/* Rows that could not be made are empty in the tables. That a compiler does not know a chip is no failure, if another does. */
+static int tell_rows(const gpuchar_reconvergence_study_result *result) {
+    size_t unknown = 0, failed = 0;
+    for (size_t i = 0; i < result->row_count; i++) {
+        unknown += result->rows[i].status == GPUCHAR_E_ARCH_UNSUPPORTED;
+        failed += result->rows[i].status < 0 && result->rows[i].status != GPUCHAR_E_ARCH_UNSUPPORTED;
+    }
+    if (unknown) fprintf(stderr, "reconvergence_study: %zu rows of chips that their compiler does not know\n", unknown);
+    if (failed) fprintf(stderr, "reconvergence_study: %zu rows could not be made\n", failed);
+    return failed || unknown == result->row_count;
+}
+
 int main(int count, char **arguments) {
     static request asked;
     gpuchar_reconvergence_study_result result = GPUCHAR_RECONVERGENCE_STUDY_RESULT_INIT;
@@ -168,7 +180,11 @@ int main(int count, char **arguments) {
     if (gpuchar_reconvergence_study(runtime, &asked.options, &result) < 0)
         tell_failure();
     else
-        code = print(&asked, &result);
+        code = print(&asked, &result) || tell_rows(&result);
+    if (fflush(stdout) || ferror(stdout)) {
+        fputs("reconvergence_study: the output could not be written\n", stderr);
+        code = 1;
+    }
     gpuchar_reconvergence_study_result_free(&result);
     gpuchar_runtime_close(runtime);
     for (size_t i = 0; i < asked.options.source_count; i++) free((void *)(uintptr_t)asked.sources[i].text);

@@ -55,15 +55,12 @@ static gpuchar_status read_routine(gc_contents_reader *reader, gc_routine *routi
 }
 
 /* Room for one more; the routine belongs to the reader from then on. */
-static gpuchar_status keep(gc_contents_reader *reader, gc_routine *routine) {
+static bool keep(gc_contents_reader *reader, gc_routine *routine) {
     gc_routine **grown = realloc(reader->routines, (reader->routine_count + 1) * sizeof *grown);
-    if (!grown) {
-        routine_free(routine);
-        return gc_fail_memory((reader->routine_count + 1) * sizeof *grown);
-    }
+    if (!grown) return false;
     reader->routines = grown;
     grown[reader->routine_count++] = routine;
-    return GPUCHAR_OK;
+    return true;
 }
 
 /* The routine that a call leads to; NULL after a refusal. */
@@ -81,8 +78,11 @@ static gpuchar_status find_routine(gc_contents_reader *reader, const gc_instruct
     gc_routine *made = calloc(1, sizeof *made);
     if (!made) return gc_fail_memory(sizeof *made);
     made->code = code;
-    gpuchar_status status = keep(reader, made);
-    if (!status) status = read_routine(reader, made);
+    if (!keep(reader, made)) {
+        routine_free(made);
+        return gc_fail_memory((reader->routine_count + 1) * sizeof made);
+    }
+    const gpuchar_status status = read_routine(reader, made);
     if (!status && !refused(reader)) *found = made;
     return status;
 }

@@ -191,11 +191,13 @@ gpuchar_status gc_body_find_loops(gc_body *body, gc_contents *contents) {
     uint32_t *scratch = malloc(blocks * sizeof *scratch), *stack = malloc(blocks * sizeof *stack);
     uint8_t *marks = malloc(blocks);
     gpuchar_status status = GPUCHAR_OK;
-    if (!body->order || !body->rank || !body->before_first || !body->loop_of || !body->loops || !scratch || !stack ||
-        !marks)
+    const bool there =
+        body->order && body->rank && body->before_first && body->loop_of && body->loops && scratch && stack && marks;
+    if (there)
+        memset(body->loop_of, 0xff, blocks * sizeof *body->loop_of);
+    else
         status = gc_fail_memory(blocks * 32);
-    if (!status) memset(body->loop_of, 0xff, blocks * sizeof *body->loop_of);
-    if (!status && body->entry != GC_CONTENTS_OUT) status = find_loops(body, scratch, stack, marks, contents);
+    if (there && body->entry != GC_CONTENTS_OUT) status = find_loops(body, scratch, stack, marks, contents);
     free(scratch);
     free(stack);
     free(marks);

@@ -45,12 +45,15 @@ static void decode_bra(const gc_code *code, gc_word word, uint16_t opcode, gc_in
     if (opcode == 0x1547) {
         const bool by_predicate = gc_bits(word, 26, 24) != GC_PREDICATE_TRUE || gc_bits(word, 27, 27);
         in->conditional = in->conditional || by_predicate;
-        in->uniform = !guarded(in);
+        in->uniform = !guarded(in) && !has_second(in);
     } else if (opcode == 0x1947) {
         in->conditional = true;
-        in->uniform = !guarded(in);
+        in->uniform = !guarded(in) && !has_second(in);
     }
-    /* .DIV and .CONV ask whether the warp is whole, which is one answer for all of it. */
+    /*
+     * .DIV and .CONV ask whether the warp is whole, which is one answer for all of it. They begin what is done for a warp that is
+     * not, and are no divergence of the program's own, whatever guard stands beside them.
+     */
     if (in->condition >= 2) in->conditional = in->uniform = true;
 }
 

@@ -1,5 +1,6 @@
 #include <core/error.h>
 #include <sass/dominators.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,15 +44,15 @@ static void walk_free(walk *w) {
     *w = (walk){0};
 }
 
-static gpuchar_status walk_make(uint32_t nodes, walk *w) {
+static bool walk_make(uint32_t nodes, walk *w) {
     const size_t part = (size_t)nodes + 1;
     uint32_t *all = malloc(part * 8 * sizeof *all);
-    if (!all) return gc_fail_memory(part * 8 * sizeof *all);
+    if (!all) return false;
     *w = (walk){
         all, all + part, all + 2 * part, all + 3 * part, all + 4 * part, all + 5 * part, all + 6 * part, all + 7 * part,
         0};
     memset(w->number, 0xff, part * sizeof *all);
-    return GPUCHAR_OK;
+    return true;
 }
 
 static void enter(walk *w, const gc_edges *out, uint32_t node, uint32_t from) {
@@ -146,8 +147,7 @@ static void number_tree(gc_tree *tree, uint32_t *cursor) {
 gpuchar_status gc_tree_build(uint32_t nodes, uint32_t root, const gc_edges *out, const gc_edges *in, gc_tree *tree) {
     *tree = (gc_tree){.nodes = nodes};
     walk w;
-    const gpuchar_status status = walk_make(nodes, &w);
-    if (status) return status;
+    if (!walk_make(nodes, &w)) return gc_fail_memory(((size_t)nodes + 1) * 8 * sizeof *w.number);
     tree->parent = malloc(nodes * sizeof *tree->parent);
     tree->order = malloc(nodes * sizeof *tree->order);
     tree->enter = calloc(nodes, sizeof *tree->enter);

@@ -222,6 +222,13 @@ static void add_b_and_c(gc_word word, uint16_t effect, bool pairs, gc_sources *s
     }
 }
 
+/* The 64-bit forms that came with sm_120: of ISETP, MOV and SEL, and of IADD. MOV's with an immediate has no such bit. */
+static bool is_wide(uint32_t low, gc_word word) {
+    if (low == 0x035) return field(word, 73, 73) != 0;
+    if (low == 0x002 && GC_FORM(word.low & 0xfff) == 2) return true;
+    return (low == 0x00c || low == 0x002 || low == 0x007) && field(word, 80, 80);
+}
+
 gc_sources gc_effects_sources(const gc_effects *effects, gc_word word) {
     gc_sources sources = {0};
     const uint32_t low = word.low & 0x1ff;
@@ -232,9 +239,7 @@ gc_sources gc_effects_sources(const gc_effects *effects, gc_word word) {
         sources.pure = is_common(field(word, 79, 72));
         return sources;
     }
-    /* 64-bit operands came with sm_120. */
-    const bool pairs =
-        effects->arch >= 120 && ((low == 0x00c && field(word, 80, 80)) || low == 0x035 || low == 0x002 || low == 0x007);
+    const bool pairs = effects->arch >= 120 && is_wide(low, word);
     if (effect & A) add_register(&sources, field(word, 31, 24), pairs);
     if (effect & (B | C | C2)) add_b_and_c(word, effect, pairs, &sources);
     if (effect & Q1) add_predicate(&sources, field(word, 89, 87));

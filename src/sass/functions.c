@@ -151,21 +151,24 @@ static gpuchar_status fill(reader *r, gc_functions *functions) {
     return GPUCHAR_OK;
 }
 
+static gpuchar_status read_all(reader *r, gc_functions *functions) {
+    gc_section symbols = {0}, names = {0};
+    gpuchar_status status = read_texts(r);
+    if (status) return status;
+    if (!find_symbols(r, &symbols, &names)) return bad("no symbol table");
+    const size_t most = (size_t)(symbols.size / symbols.entry_size) + r->cubin->section_count;
+    r->starts = malloc(most * sizeof *r->starts);
+    functions->list = malloc(most * sizeof *functions->list);
+    if (!r->starts || !functions->list) return gc_fail_memory(most * sizeof *functions->list);
+    status = read_symbols(r, &symbols, &names);
+    return status ? status : fill(r, functions);
+}
+
 gpuchar_status gc_functions_read(const gc_cubin *cubin, gc_functions *functions) {
     memset(functions, 0, sizeof *functions);
     reader r = {.cubin = cubin, .texts = calloc(cubin->section_count, sizeof *r.texts)};
     if (!r.texts) return gc_fail_memory(cubin->section_count * sizeof *r.texts);
-    gc_section symbols = {0}, names = {0};
-    gpuchar_status status = read_texts(&r);
-    if (!status && !find_symbols(&r, &symbols, &names)) status = bad("no symbol table");
-    if (!status) {
-        const size_t most = (size_t)(symbols.size / symbols.entry_size) + cubin->section_count;
-        r.starts = malloc(most * sizeof *r.starts);
-        functions->list = malloc(most * sizeof *functions->list);
-        if (!r.starts || !functions->list) status = gc_fail_memory(most * sizeof *functions->list);
-    }
-    if (!status) status = read_symbols(&r, &symbols, &names);
-    if (!status) status = fill(&r, functions);
+    const gpuchar_status status = read_all(&r, functions);
     free(r.texts);
     free(r.starts);
     if (status) gc_functions_free(functions);

@@ -44,8 +44,8 @@ static void lead(gc_graph *graph, uint32_t instruction) {
 }
 
 static gpuchar_status bad_target(const gc_graph *graph, uint32_t instruction) {
-    return gc_fail(GPUCHAR_E_SASS_FORMAT, "the branch at 0x%llx of %.200s leaves its function",
-                   (unsigned long long)(graph->code->offset + gc_code_offset(graph->code, instruction)),
+    const uint64_t pc = graph->code->offset + gc_code_offset(graph->code, instruction);
+    return gc_fail(GPUCHAR_E_SASS_FORMAT, "the branch at 0x%llx of %.200s leaves its function", (unsigned long long)pc,
                    graph->code->name ? graph->code->name : "a function");
 }
 

@@ -117,7 +117,7 @@ gpuchar_status gpuchar_sass_dot(const gpuchar_sass *sass, size_t function, char 
     if (!text) return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "the place for the text is NULL");
     *text = NULL;
     const gpuchar_status status = build(sass, function, &graph);
-    if (status) return status;
+    if (status || !graph.code) return status;
     gc_text made = {0};
     gc_text_add(&made, "digraph \"");
     add_quoted(&made, graph.code->name);

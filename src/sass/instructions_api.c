@@ -174,8 +174,9 @@ static gpuchar_status read_mix(const gpuchar_sass *sass, size_t function, gpucha
 
 gpuchar_status gpuchar_sass_mix_get(const gpuchar_sass *sass, size_t function, gpuchar_sass_mix *mix) {
     gpuchar_status status = gc_result_check(mix, sizeof *mix, "gpuchar_sass_mix");
-    if (!status && !sass) status = gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "the cubin is NULL");
-    if (!status && function != GPUCHAR_SASS_ALL) gc_sass_function(sass, function, &status);
+    if (status) return status;
+    if (!sass) return gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "the cubin is NULL");
+    if (function != GPUCHAR_SASS_ALL) gc_sass_function(sass, function, &status);
     if (status) return status;
     gpuchar_sass_mix filled = GPUCHAR_SASS_MIX_INIT;
     status = read_mix(sass, function, &filled);

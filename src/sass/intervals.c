@@ -52,7 +52,7 @@ static void read_bssy(const gc_graph *graph, const gc_control *bssy, gpuchar_sas
 /* SSY says where SYNC goes, PBK where BRK, PCNT where CONT; `joined`: by instruction, whether one goes there. */
 static void read_push(const gc_control *push, const uint8_t *joined, gpuchar_sass_interval *interval, uint32_t *end) {
     *end = push->target;
-    if (joined[*end]) interval->flags |= GPUCHAR_SASS_INTERVAL_MATCHED;
+    if (joined && joined[*end]) interval->flags |= GPUCHAR_SASS_INTERVAL_MATCHED;
 }
 
 static void read_one(const gc_graph *graph, const gc_control *control, const uint8_t *joined,

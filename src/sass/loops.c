@@ -18,7 +18,7 @@ typedef struct finder {
 
 static gpuchar_status add_loop(finder *f, uint32_t head) {
     gc_graph *graph = f->graph;
-    if (graph->loop_count == f->capacity) {
+    if (!f->outer || graph->loop_count == f->capacity) {
         const uint32_t capacity = f->capacity ? f->capacity * 2 : 16;
         gpuchar_sass_loop *loops = realloc(graph->loops, capacity * sizeof *loops);
         if (loops) graph->loops = loops;
@@ -42,6 +42,7 @@ static uint32_t outermost(finder *f, uint32_t loop) {
 /* Takes what leads back to the blocks on the stack into the newest loop, up to its head; inner loops are gone around. */
 static void gather(finder *f, uint32_t depth) {
     gc_graph *graph = f->graph;
+    if (!f->outer) return; /* there is a loop, so it is there */
     const uint32_t loop = graph->loop_count - 1, head = graph->loops[loop].head;
     while (depth) {
         uint32_t block = f->stack[--depth];

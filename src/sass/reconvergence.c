@@ -144,6 +144,7 @@ static void add_branch(gc_sweep *sweep, const gc_control *control, uint32_t bloc
 
 /* SYNC, BRK and CONT under a predicate split a warp like a branch. */
 static bool is_branch(const gc_graph *graph, const gc_control *control, uint32_t *block) {
+    if (control->flags & GC_CONTROL_NEVER) return false;
     switch (control->kind) {
     case GC_OP_BRANCH:
     case GC_OP_INDIRECT:

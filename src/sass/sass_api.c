@@ -30,7 +30,11 @@ static gpuchar_status open_cubin(const void *bytes, size_t size, gpuchar_sass *m
 gpuchar_status gc_sass_open_owned(const void *bytes, size_t size, void (*release)(void *user), void *user,
                                   gpuchar_sass **sass) {
     gpuchar_sass *made = calloc(1, sizeof *made);
-    gpuchar_status status = made ? open_cubin(bytes, size, made) : gc_fail_memory(sizeof *made);
+    if (!made) {
+        if (release) release(user);
+        return gc_fail_memory(sizeof *made);
+    }
+    const gpuchar_status status = open_cubin(bytes, size, made);
     if (status) {
         free(made);
         if (release) release(user);
@@ -116,12 +120,14 @@ gpuchar_status gpuchar_sass_info_get(const gpuchar_sass *sass, gpuchar_sass_info
 
 const gc_function *gc_sass_function(const gpuchar_sass *sass, size_t index, gpuchar_status *status) {
     *status = GPUCHAR_OK;
-    if (!sass)
+    if (!sass) {
         *status = gc_fail(GPUCHAR_E_INVALID_ARGUMENT, "the cubin is NULL");
-    else if (index >= sass->functions.count)
-        *status = gc_fail(GPUCHAR_E_LIMIT, "the cubin has %zu functions, so none of number %zu", sass->functions.count,
-                          index);
-    return *status ? NULL : &sass->functions.list[index];
+        return NULL;
+    }
+    if (index < sass->functions.count) return &sass->functions.list[index];
+    *status =
+        gc_fail(GPUCHAR_E_LIMIT, "the cubin has %zu functions, so none of number %zu", sass->functions.count, index);
+    return NULL;
 }
 
 gpuchar_status gpuchar_sass_function_get(const gpuchar_sass *sass, size_t function, gpuchar_sass_function *out) {

@@ -236,7 +236,7 @@ static void tell_users(analysis *a) {
 
 static bool is_asked(const gc_graph *graph, const gc_control *control, uint32_t *block) {
     if (control->kind != GC_OP_BRANCH && control->kind != GC_OP_INDIRECT) return false;
-    if (control->flags & GC_CONTROL_UNIFORM) return false;
+    if (control->flags & (GC_CONTROL_UNIFORM | GC_CONTROL_NEVER)) return false;
     *block = gc_graph_block_of(graph, control->index);
     return gc_graph_reaches(graph, *block) && graph->blocks[*block].edges >= 2;
 }

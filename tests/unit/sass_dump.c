@@ -65,7 +65,8 @@ static int print_tokens(const gc_code *code) {
     }
     for (size_t i = 0; i < tokens.site_count; i++) {
         const gc_token_site *site = &tokens.sites[i];
-        printf("& %llx", (unsigned long long)(code->offset + gc_code_offset(code, site->index)));
+        const uint64_t pc = code->offset + gc_code_offset(code, site->index);
+        printf("& %llx", (unsigned long long)pc);
         print_targets(tokens.targets + site->followed, site->followed_count);
         print_targets(tokens.targets + site->listed, site->listed_count);
         printf(" %u %u %u\n", site->reached, site->outside, site->call);

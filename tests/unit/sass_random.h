@@ -41,7 +41,7 @@ static inline uint32_t random_predicate(void) {
 /* One instruction that computes. Most read few registers, so that some stay the same in all threads. */
 static inline void random_compute(cubin_parts *parts, uint32_t guard) {
     static const uint16_t OPCODES[] = {0x802, 0x202, 0x1c02, 0x210, 0x224, 0x225, 0x212, 0x20c, 0x20c,
-                                       0x80c, 0x207, 0x919, 0xb82, 0x981, 0x227, 0x80c, 0x810};
+                                       0x80c, 0x207, 0x919,  0xb82, 0x981, 0x227, 0x80c, 0x810};
     const uint32_t opcode = OPCODES[random_below(sizeof OPCODES / sizeof OPCODES[0])];
     const uint32_t at = code_add(parts, opcode, guard);
     code_field(parts, at, 23, 16, random_below(RANDOM_REGISTERS));

@@ -244,7 +244,7 @@ static void test_rates(void **state) {
     gc_study_resample(kernels, KERNELS, ROUNDS, 1, scratch, again);
     assert_memory_equal(rates, again, sizeof rates);
     gc_study_resample(kernels, KERNELS, 100, 2, scratch, again);
-    assert_true(memcmp(rates, again, sizeof rates) != 0);
+    assert_true(rates[0].low != again[0].low || rates[0].high != again[0].high);
     /* The same branches in two kernels: only 0, 1/2 and 1 can be drawn. */
     const gpuchar_reconvergence_kernel two[] = {kernel_of(20, 0), kernel_of(0, 20)};
     gc_study_resample(two, 2, ROUNDS, 1, scratch, rates);
