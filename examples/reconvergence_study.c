@@ -155,7 +155,7 @@ static int print(const request *asked, const gpuchar_reconvergence_study_result 
     return 0;
 }
 
-/* Rows that could not be made are empty in the tables. That a compiler does not know a chip is no failure, if another does. */
+/* Rows that could not be made are empty in the tables; only if there is no other is that a failure. */
 static int tell_rows(const gpuchar_reconvergence_study_result *result) {
     size_t unknown = 0, failed = 0;
     for (size_t i = 0; i < result->row_count; i++) {
@@ -164,7 +164,7 @@ static int tell_rows(const gpuchar_reconvergence_study_result *result) {
     }
     if (unknown) fprintf(stderr, "reconvergence_study: %zu rows of chips that their compiler does not know\n", unknown);
     if (failed) fprintf(stderr, "reconvergence_study: %zu rows could not be made\n", failed);
-    return failed || unknown == result->row_count;
+    return failed + unknown == result->row_count;
 }
 
 int main(int count, char **arguments) {

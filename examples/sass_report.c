@@ -173,13 +173,13 @@ static void show_image(report *r, image *i) {
     if (!r->arguments.dot) show_mix(r, i, &t);
 }
 
-/* Other images are skipped: PTX, and what is for other architectures than was asked for. */
-static void show_entry(report *r, const char *path, const gpuchar_sass_file *file, size_t index) {
+/* Other images are skipped, 0: PTX, and what is for other architectures than was asked for. */
+static int show_entry(report *r, const char *path, const gpuchar_sass_file *file, size_t index) {
     image i = {.path = path, .index = index, .info = GPUCHAR_SASS_INFO_INIT};
     gpuchar_sass_entry entry;
     if (gpuchar_sass_file_entry(file, index, &entry) >= 0) {
-        if (entry.kind != GPUCHAR_SASS_ENTRY_CUBIN) return;
-        if (r->arguments.arch && r->arguments.arch != entry.architecture) return;
+        if (entry.kind != GPUCHAR_SASS_ENTRY_CUBIN) return 0;
+        if (r->arguments.arch && r->arguments.arch != entry.architecture) return 0;
     }
     if (gpuchar_sass_file_load(file, index, &i.sass) >= 0 && gpuchar_sass_info_get(i.sass, &i.info) >= 0) {
         show_image(r, &i);
@@ -190,6 +190,7 @@ static void show_entry(report *r, const char *path, const gpuchar_sass_file *fil
         r->worst = EXIT_FAILED;
     }
     gpuchar_sass_close(i.sass);
+    return 1;
 }
 
 static void show_file(report *r, const char *path) {
@@ -204,7 +205,13 @@ static void show_file(report *r, const char *path) {
         put_name(stderr, path);
         fputs(" holds no machine code of GPUs\n", stderr);
     }
-    for (size_t index = 0; index < count; index++) show_entry(r, path, file, index);
+    size_t shown = 0;
+    for (size_t index = 0; index < count; index++) shown += (size_t)show_entry(r, path, file, index);
+    if (count && !shown) {
+        put_name(stderr, path);
+        fprintf(stderr, " holds %zu images, none of them machine code%s\n", count,
+                r->arguments.arch ? " for that architecture" : "");
+    }
     gpuchar_sass_file_close(file);
 }
 

@@ -29,8 +29,14 @@ void table_image(const image *i) {
     put_name(stdout, i->path);
     printf(", image %zu: ", i->index);
     put_name(stdout, i->info.target);
-    fputs(", assembler: ", stdout);
-    put_name(stdout, i->info.assembler[0] ? i->info.assembler : "not told");
+    if (i->info.assembler[0]) {
+        fputs(", assembler: ", stdout);
+        put_name(stdout, i->info.assembler);
+    } else if (i->info.toolkit_version) {
+        printf(", compiler: CUDA %u.%u", i->info.toolkit_version / 1000, i->info.toolkit_version % 1000 / 10);
+    } else {
+        fputs(", assembler: not told", stdout);
+    }
     printf("\n%" PRIu64 " bytes, %u functions, %u of them kernels, %" PRIu64 " instructions\n", i->info.size_bytes,
            i->info.functions, i->info.kernels, i->info.instructions);
 }
@@ -93,17 +99,31 @@ static void print_flags(uint32_t flags) {
     }
 }
 
-/* "@!P0 BRA.U" */
+/* What else it goes by: " P1, !UP0". */
+static void describe_operands(const gpuchar_sass_instruction *in, char *text, size_t size) {
+    static const char *const NAMES[] = {"", "UP", "UR", "R"};
+    const int has_second = in->kind == GPUCHAR_SASS_BRANCH && (in->second != 7 || in->second_not);
+    text[0] = 0;
+    if (has_second) snprintf(text, size, " %sP%u", in->second_not ? "!" : "", in->second);
+    const size_t length = strlen(text);
+    if (in->operand_kind == GPUCHAR_SASS_OPERAND_NONE || in->operand_kind > GPUCHAR_SASS_OPERAND_REGISTER) return;
+    snprintf(text + length, size - length, "%s %s%s%u", has_second ? "," : "", in->operand_not ? "!" : "",
+             NAMES[in->operand_kind], in->operand);
+}
+
+/* "@!P0 BRA.U P1" */
 static void describe(const gpuchar_sass_instruction *in, char *text, size_t size) {
     static const char *const MODES[] = {"", ".U", ".DIV", ".CONV"};
     const char *mode = in->kind == GPUCHAR_SASS_BRANCH && in->mode < 4 ? MODES[in->mode] : "";
     const char *name = in->mnemonic ? in->mnemonic : "?";
+    char operands[24];
+    describe_operands(in, operands, sizeof operands);
     if (in->guard == 7 && !in->guard_not)
-        snprintf(text, size, "%s%s", name, mode);
+        snprintf(text, size, "%s%s%s", name, mode, operands);
     else if (in->guard == 7)
-        snprintf(text, size, "@!PT %s%s", name, mode);
+        snprintf(text, size, "@!PT %s%s%s", name, mode, operands);
     else
-        snprintf(text, size, "@%sP%u %s%s", in->guard_not ? "!" : "", in->guard, name, mode);
+        snprintf(text, size, "@%sP%u %s%s%s", in->guard_not ? "!" : "", in->guard, name, mode, operands);
 }
 
 static void print_branch(const image *i, const analyzed *f, const gpuchar_sass_branch *b) {

@@ -67,7 +67,7 @@ GPUCHAR_API gpuchar_status gpuchar_sass_function_find(const gpuchar_sass *sass, 
 /* What an instruction does to control flow. */
 enum {
     GPUCHAR_SASS_OTHER = 0,
-    GPUCHAR_SASS_BRANCH = 1,    /* BRA; also CALL.REL.NOINC into its own function (sm_80 to sm_89) */
+    GPUCHAR_SASS_BRANCH = 1,    /* BRA; also CALL.REL.NOINC to a place in its own function, but its first instruction */
     GPUCHAR_SASS_INDIRECT = 2,  /* BRX, BRXU */
     GPUCHAR_SASS_JUMP = 3,      /* JMP, JMX, JMXU */
     GPUCHAR_SASS_CALL = 4,      /* CALL; CAL, JCAL */
@@ -99,6 +99,14 @@ enum {
     GPUCHAR_SASS_WHOLE_WARP = 1u << 4   /* WARPSYNC of all 32 threads */
 };
 
+/* What a branch goes by beside its predicates. */
+enum {
+    GPUCHAR_SASS_OPERAND_NONE = 0,
+    GPUCHAR_SASS_OPERAND_UNIFORM_PREDICATE = 1, /* 7: UPT */
+    GPUCHAR_SASS_OPERAND_UNIFORM_REGISTER = 2,
+    GPUCHAR_SASS_OPERAND_REGISTER = 3
+};
+
 /* Barrier classes, on BSSY, BSYNC and BREAK from sm_100 on; 0 before. */
 enum {
     GPUCHAR_SASS_CLASS_BARE = 0,
@@ -127,6 +135,9 @@ typedef struct gpuchar_sass_instruction {
      */
     uint32_t mode;
     uint32_t variant;       /* BRA, BRX, JMP: 1 .INC, 2 .DEC, 4 .ANY */
+    uint32_t operand_kind;  /* what BRA, BRX, JMP go by beside their predicates: GPUCHAR_SASS_OPERAND_... */
+    uint32_t operand;       /* its number */
+    uint32_t operand_not;   /* 1: that uniform predicate is negated */
     uint32_t mask;          /* WARPSYNC with an immediate mask: which threads */
     uint32_t barrier;       /* BSSY, BSYNC, BREAK, BMOV: B register */
     uint32_t barrier_class; /* GPUCHAR_SASS_CLASS_... */
@@ -137,6 +148,7 @@ typedef struct gpuchar_sass_instruction {
     uint32_t read_barrier;  /* 7: none */
     uint32_t wait_mask;
     uint32_t reuse;
+    uint32_t reserved;
 } gpuchar_sass_instruction;
 
 /* Instruction `index` of a function. E_LIMIT: no such one. */

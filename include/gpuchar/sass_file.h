@@ -34,7 +34,10 @@ typedef struct gpuchar_sass_entry {
  * one), E_LIMIT (more than 2^20 images), E_OUT_OF_MEMORY. A file that holds no image is no error: its count is 0.
  */
 GPUCHAR_API gpuchar_status gpuchar_sass_file_open_bytes(const void *bytes, size_t size, gpuchar_sass_file **file);
-/* The same for a file on disk, which is mapped. Also: E_IO. */
+/*
+ * The same for a file on disk. A regular file is mapped: it must not be cut off while it or a cubin of it is open, which would
+ * end the process by SIGBUS as with any mapped file. What is no regular file is read to its end first. Also: E_IO.
+ */
 GPUCHAR_API gpuchar_status gpuchar_sass_file_open(const char *path, gpuchar_sass_file **file);
 /* NULL is allowed. Cubins loaded from it stay open. */
 GPUCHAR_API void gpuchar_sass_file_close(gpuchar_sass_file *file);

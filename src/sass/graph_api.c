@@ -100,6 +100,8 @@ static void add_block(gc_text *text, const gc_graph *graph, uint32_t index) {
             gc_text_add(text, "? 0x%x", in.opcode);
         if (in.kind == GC_OP_BSSY || in.kind == GC_OP_BSYNC || in.kind == GC_OP_BREAK)
             gc_text_add(text, " B%u", in.barrier);
+        if (in.kind == GC_OP_BRANCH && (in.second != GC_PREDICATE_TRUE || in.second_not))
+            gc_text_add(text, " %sP%u", in.second_not ? "!" : "", in.second);
         gc_text_add(text, "\\l");
     }
     gc_text_add(text, "\"%s];\n", gc_graph_reaches(graph, index) ? "" : ", style=dashed");

@@ -1,7 +1,7 @@
 /* Instructions one by one, and how many of each there are. */
 #include <core/error.h>
 #include <core/structs.h>
-#include <sass/decode.h>
+#include <sass/operands.h>
 #include <sass/sass_handle.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +38,26 @@ static bool has_variant(const gc_instruction *in) {
     return kind && in->opcode != GC_OPCODE_CALL_REL;
 }
 
+/* Of sm_70 and later; the operand form, opcode bits [12:9], says what there is. */
+static void read_operand(const gc_code *code, const gc_instruction *in, gpuchar_sass_instruction *out) {
+    const bool branches = in->kind == GC_OP_BRANCH || in->kind == GC_OP_JUMP || in->kind == GC_OP_INDIRECT;
+    if (code->arch < 70 || !branches || in->opcode == GC_OPCODE_CALL_REL) return;
+    const gc_word word = {out->low, out->high};
+    const uint32_t form = in->opcode >> 9;
+    const bool indirect = in->kind == GC_OP_INDIRECT || (in->opcode & 0x1ff) == 0x14c;
+    if (form == 10) {
+        out->operand_kind = GPUCHAR_SASS_OPERAND_UNIFORM_PREDICATE;
+        out->operand = (uint32_t)gc_bits(word, 26, 24);
+        out->operand_not = (uint32_t)gc_bits(word, 27, 27);
+    } else if (indirect && (in->opcode & 0x1ff) != 0x158) {
+        out->operand_kind = GPUCHAR_SASS_OPERAND_REGISTER;
+        out->operand = (uint32_t)gc_bits(word, 31, 24);
+    } else if (form == 12 && code->arch > 75) {
+        out->operand_kind = GPUCHAR_SASS_OPERAND_UNIFORM_REGISTER;
+        out->operand = (uint32_t)gc_bits(word, code->arch >= 100 ? 31 : 29, 24);
+    }
+}
+
 static void convert(const gc_code *code, size_t index, gpuchar_sass_instruction *out) {
     const size_t offset = gc_code_offset(code, index);
     gc_instruction in;
@@ -70,6 +90,7 @@ static void convert(const gc_code *code, size_t index, gpuchar_sass_instruction 
         out->second_not = in.second_not;
     }
     read_word(code, offset, out);
+    read_operand(code, &in, out);
 }
 
 gpuchar_status gpuchar_sass_instruction_get(const gpuchar_sass *sass, size_t function, size_t index,

@@ -350,6 +350,50 @@ static void test_forms(void **state) {
     }
 }
 
+/* A uniform predicate or register decides alike for all threads; a predicate of each thread beside it does not. */
+static void test_second_predicates(void **state) {
+    (void)state;
+    for (uint32_t opcode = 0x1547; opcode <= 0x1947 && arch >= 80; opcode += 0x400) {
+        for (uint32_t second = 0; second < 2; second++) {
+            begin();
+            special(4, TID);
+            compare(1, 4);
+            const uint32_t branch = code_bra(parts, PT, parts->count + 2);
+            code_field(parts, branch, 11, 0, opcode & 0xfff);
+            code_field(parts, branch, 91, 91, opcode >> 12);
+            if (second) code_field(parts, branch, 90, 87, 1); /* P1 */
+            code_nop(parts);
+            assert_int_equal(told(branch), second ? 'd' : 'f');
+        }
+    }
+}
+
+/* IADD of sm_120 has 32 bits, or 64: bit 73 tells, and only then the registers behind matter. */
+static void test_widths(void **state) {
+    (void)state;
+    for (uint32_t wide = 0; wide < 2 && arch >= 120; wide++) {
+        begin();
+        parameter(6, 0x160, 4);
+        special(7, TID);
+        code_field(parts, put(0x235, PT, 6, 6, RZ, 0), 73, 73, wide);
+        compare(0, 6);
+        assert_int_equal(told_of_p0(), wide ? 'd' : 'u');
+    }
+}
+
+/* What is never taken is no branch, whatever the end of its block does. */
+static void test_never(void **state) {
+    (void)state;
+    begin();
+    special(4, TID);
+    compare(0, 4);
+    const uint32_t never = code_bra(parts, 0xf, parts->count + 2); /* @!PT */
+    code_nop(parts);
+    code_bra(parts, 0, parts->count + 2);
+    code_nop(parts);
+    assert_int_equal(told(never), '?');
+}
+
 static const uint32_t ARCHS[] = {75, 80, 90, 100, 120};
 
 static int next_arch(void **state) {
@@ -373,6 +417,9 @@ int main(void) {
         ALL(test_calls_change_all),
         ALL(test_indirect),
         ALL(test_forms),
+        ALL(test_second_predicates),
+        ALL(test_widths),
+        ALL(test_never),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
