@@ -191,12 +191,13 @@ gpuchar_status gc_place_measure(const gc_contents_reader *reader, const gc_body_
         all_straight = all_straight && one;
     }
     gc_contents_loop *loops = reader->contents->loops ? reader->contents->loops + place->first_loop : NULL;
-    const gc_body_use use = {.body = place->body,
-                             .turns = with_turns ? reader->question->turns + place->first_loop : NULL,
-                             .routines = routines,
-                             .loops = with_turns ? NULL : loops,
-                             .called = place->depth > 0,
-                             .routine_intended = reader->question->routine_intended};
+    const gc_body_use use = {
+        .body = place->body,
+        .turns = with_turns && reader->question->turns ? reader->question->turns + place->first_loop : NULL,
+        .routines = routines,
+        .loops = with_turns ? NULL : loops,
+        .called = place->depth > 0,
+        .routine_intended = reader->question->routine_intended};
     if (!status) status = gc_body_measure(&use, sum, straight);
     *straight = *straight && all_straight;
     free(routines);

@@ -6,7 +6,8 @@
 
 static const uint32_t *successors(const gc_body *body, uint32_t block, uint32_t *count) {
     *count = body->flow->blocks[block].successor_count;
-    return body->flow->successors + body->flow->blocks[block].successor;
+    /* Where no block has one there is no list. */
+    return *count ? body->flow->successors + body->flow->blocks[block].successor : NULL;
 }
 
 static unsigned long long pc_of(const gc_body *body, uint32_t block) {
