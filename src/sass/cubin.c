@@ -7,8 +7,8 @@
 #define GC_EM_CUDA 190
 #define GC_OSABI_CUDA12 0x33
 #define GC_OSABI_CUDA13 0x41
+#define GC_INFO_HEAD 4 /* bytes: format, number, then a value, or the size of what follows */
 #define GC_INFO_FORMAT_SIZED 4
-#define GC_INFO_BRANCH_TARGETS 0x34
 
 #define GC_NAME_MAX 1024
 
@@ -240,19 +240,30 @@ static size_t targets_in(const uint8_t *payload, size_t size, uint64_t pc, uint6
     return 0;
 }
 
+bool gc_code_attribute(const gc_code *code, size_t *at, gc_attribute *attribute) {
+    if (!code->info || code->info_size - *at < GC_INFO_HEAD) return false;
+    const uint8_t *record = code->info + *at;
+    *at += GC_INFO_HEAD;
+    *attribute = (gc_attribute){.number = record[1]};
+    if (record[0] != GC_INFO_FORMAT_SIZED) return true; /* its two bytes are a value */
+    const size_t size = (size_t)record[2] | (size_t)record[3] << 8;
+    if (size > code->info_size - *at) {
+        attribute->cut_off = true;
+        *at = code->info_size;
+        return true;
+    }
+    attribute->payload = code->info + *at;
+    attribute->size = size;
+    *at += size;
+    return true;
+}
+
 size_t gc_code_branch_targets(const gc_code *code, uint64_t pc, uint64_t *targets, size_t capacity) {
-    size_t at = 0;
-    while (code->info && code->info_size - at >= 4) {
-        const uint8_t format = code->info[at], attribute = code->info[at + 1];
-        const size_t size = (size_t)code->info[at + 2] | (size_t)code->info[at + 3] << 8;
-        at += 4;
-        if (format != GC_INFO_FORMAT_SIZED) continue;
-        if (size > code->info_size - at) return 0;
-        if (attribute == GC_INFO_BRANCH_TARGETS) {
-            const size_t count = targets_in(code->info + at, size, pc, targets, capacity);
-            if (count) return count;
-        }
-        at += size;
+    gc_attribute attribute;
+    for (size_t at = 0; gc_code_attribute(code, &at, &attribute);) {
+        if (!attribute.payload || attribute.number != GC_INFO_BRANCH_TARGETS) continue;
+        const size_t count = targets_in(attribute.payload, attribute.size, pc, targets, capacity);
+        if (count) return count;
     }
     return 0;
 }

@@ -53,6 +53,18 @@ bool gc_cubin_section(const gc_cubin *cubin, uint32_t index, gc_section *section
 gpuchar_status gc_cubin_function(const gc_cubin *cubin, const char *kernel, gc_code *code);
 /* A function that `kernel` can call: it begins at `pc` of the same section, up to the next one. false: none begins there. */
 bool gc_cubin_callee(const gc_cubin *cubin, const gc_code *kernel, uint64_t pc, gc_code *callee);
+#define GC_INFO_BRANCH_TARGETS 0x34 /* an attribute's number */
+
+/* One attribute of a kernel, from .nv.info. */
+typedef struct gc_attribute {
+    const uint8_t *payload; /* of those with a payload, else NULL */
+    size_t size;
+    uint32_t number;
+    bool cut_off; /* its payload ends outside the section: it is the last one and has none */
+} gc_attribute;
+/* The attribute at *at, which moves on to the next one and begins at 0. False: there are no more. */
+bool gc_code_attribute(const gc_code *code, size_t *at, gc_attribute *attribute);
+
 /* How many bytes an instruction takes. */
 static inline uint32_t gc_code_unit(const gc_code *code) {
     return code->arch >= 70 ? 16 : 8;

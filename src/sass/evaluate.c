@@ -25,17 +25,12 @@ void gc_thread_forget(gc_thread *thread) {
     for (uint32_t i = 0; i < GC_THREAD_SHARED_WORDS && thread->shared; i++) thread->shared[i] = gc_unknown();
 }
 
-/* Attributes: format, number, then two bytes of value, or of size when the value follows (format 4). */
 static bool find_parameters(const gc_code *code, uint32_t *base) {
-    for (size_t at = 0; at + 4 <= code->info_size;) {
-        const uint8_t *info = code->info + at;
-        const size_t size = info[0] == 4 ? (size_t)info[2] | (size_t)info[3] << 8 : 0;
-        if (size > code->info_size - at - 4) return false;
-        if (info[1] == GC_INFO_PARAMETERS && size == 8) {
-            *base = (uint32_t)info[8] | (uint32_t)info[9] << 8;
-            return true;
-        }
-        at += 4 + size;
+    gc_attribute attribute;
+    for (size_t at = 0; gc_code_attribute(code, &at, &attribute);) {
+        if (attribute.number != GC_INFO_PARAMETERS || attribute.size != 8) continue;
+        *base = (uint32_t)attribute.payload[4] | (uint32_t)attribute.payload[5] << 8;
+        return true;
     }
     return false;
 }

@@ -64,16 +64,12 @@ void gpuchar_sass_close(gpuchar_sass *sass) {
 
 /* The toolkit's version is an attribute of each kernel: 129 for CUDA 12.9. */
 static uint32_t toolkit_of(const gc_code *code) {
-    for (size_t at = 0; code->info && code->info_size - at >= 8;) {
-        const uint8_t *record = code->info + at;
-        const size_t size = record[0] == 4 ? (size_t)record[2] | (size_t)record[3] << 8 : 0;
-        if (size > code->info_size - at - 4) return 0;
-        if (record[0] == 4 && record[1] == GC_INFO_API_VERSION && size >= 4) {
-            uint32_t version;
-            memcpy(&version, record + 4, sizeof version);
-            return version < 100000 ? version / 10 * 1000 + version % 10 * 10 : 0;
-        }
-        at += 4 + size;
+    gc_attribute attribute;
+    for (size_t at = 0; gc_code_attribute(code, &at, &attribute);) {
+        uint32_t version;
+        if (attribute.number != GC_INFO_API_VERSION || attribute.size < sizeof version) continue;
+        memcpy(&version, attribute.payload, sizeof version);
+        return version < 100000 ? version / 10 * 1000 + version % 10 * 10 : 0;
     }
     return 0;
 }

@@ -3,9 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GC_INFO_SIZED 4
-#define GC_INFO_TARGETS 0x34
-
 static uint32_t read_u32(const uint8_t *bytes) {
     uint32_t value;
     memcpy(&value, bytes, sizeof value);
@@ -50,19 +47,14 @@ static int compare(const void *left, const void *right) {
 
 gpuchar_status gc_targets_read(const gc_code *code, gc_targets *targets) {
     *targets = (gc_targets){0};
-    size_t at = 0, capacity = 0;
+    size_t capacity = 0;
     gpuchar_status status = GPUCHAR_OK;
-    while (!status && code->info && code->info_size - at >= 4) {
-        const uint8_t format = code->info[at], attribute = code->info[at + 1];
-        const size_t size = (size_t)code->info[at + 2] | (size_t)code->info[at + 3] << 8;
-        at += 4;
-        if (format != GC_INFO_SIZED) continue;
-        if (size > code->info_size - at) {
+    gc_attribute attribute;
+    for (size_t at = 0; !status && gc_code_attribute(code, &at, &attribute);) {
+        if (attribute.cut_off)
             status = bad();
-            break;
-        }
-        if (attribute == GC_INFO_TARGETS) status = read_lists(code->info + at, size, targets, &capacity);
-        at += size;
+        else if (attribute.payload && attribute.number == GC_INFO_BRANCH_TARGETS)
+            status = read_lists(attribute.payload, attribute.size, targets, &capacity);
     }
     if (status)
         gc_targets_free(targets);

@@ -84,8 +84,8 @@ static gpuchar_status make_channel(int ends[2]) {
     return GPUCHAR_OK;
 }
 
-static int set_actions(posix_spawn_file_actions_t *actions, int channel) {
-    int error = posix_spawn_file_actions_adddup2(actions, channel, STDIN_FILENO);
+static int set_actions(posix_spawn_file_actions_t *actions, const void *channel) {
+    int error = posix_spawn_file_actions_adddup2(actions, *(const int *)channel, STDIN_FILENO);
     for (int stream = STDOUT_FILENO; stream <= STDERR_FILENO && !error; stream++) {
         error = posix_spawn_file_actions_addopen(actions, stream, "/dev/null", O_WRONLY, 0);
     }
@@ -105,24 +105,27 @@ static int set_attributes(posix_spawnattr_t *attributes) {
                                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
 }
 
-static int spawn(const char *path, int channel, pid_t *pid) {
-    char name[] = "gpuchar-worker", argument[] = GC_WORKER_ARGUMENT;
-    char *const words[] = {name, argument, NULL};
+int gc_process_spawn(const char *path, char *const *words,
+                     int (*set)(posix_spawn_file_actions_t *actions, const void *user), const void *user, pid_t *pid) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     int error = posix_spawn_file_actions_init(&actions);
-    if (error) {
-        return error;
-    }
+    if (error) return error;
     error = posix_spawnattr_init(&attributes);
     if (!error) {
-        error = set_actions(&actions, channel);
+        error = set(&actions, user);
         error = error ? error : set_attributes(&attributes);
         error = error ? error : posix_spawn(pid, path, &actions, &attributes, words, environ);
         posix_spawnattr_destroy(&attributes);
     }
     posix_spawn_file_actions_destroy(&actions);
     return error;
+}
+
+static int spawn(const char *path, int channel, pid_t *pid) {
+    char name[] = "gpuchar-worker", argument[] = GC_WORKER_ARGUMENT;
+    char *const words[] = {name, argument, NULL};
+    return gc_process_spawn(path, words, set_actions, &channel, pid);
 }
 
 int gc_process_open_watch(pid_t pid) {

@@ -3,6 +3,7 @@
 #define GC_WORKER_PROCESS_H
 
 #include <gpuchar/status.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -25,6 +26,12 @@ typedef struct gc_process {
  */
 gpuchar_status gc_process_start(const char *path, gc_process *process);
 
+/*
+ * Starts a program with signals as at the beginning of a program, in a process group of its own. `set` says what its files
+ * are, from `user`, and returns an errno value. 0, or the errno value of what failed.
+ */
+int gc_process_spawn(const char *path, char *const *words,
+                     int (*set)(posix_spawn_file_actions_t *actions, const void *user), const void *user, pid_t *pid);
 /* A pidfd of a child just started, -1 where there is none: for those who start a program themselves. */
 int gc_process_open_watch(pid_t pid);
 

@@ -4,16 +4,12 @@
 #include <core/util.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <worker/process.h>
-
-extern char **environ;
 
 enum { INPUT, OUTPUT, PRINTED, FILES };
 /* More is no machine code of one text. */
@@ -50,39 +46,12 @@ static bool write_all(int file, const char *bytes, size_t size) {
     return true;
 }
 
-static int set_actions(posix_spawn_file_actions_t *actions, const int files[FILES]) {
+static int set_actions(posix_spawn_file_actions_t *actions, const void *user) {
+    const int *files = user;
     int error = posix_spawn_file_actions_adddup2(actions, files[INPUT], 0);
     error = error ? error : posix_spawn_file_actions_adddup2(actions, files[PRINTED], 1);
     error = error ? error : posix_spawn_file_actions_adddup2(actions, files[PRINTED], 2);
     return error ? error : posix_spawn_file_actions_adddup2(actions, files[OUTPUT], 3);
-}
-
-static int set_attributes(posix_spawnattr_t *attributes) {
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    int error = posix_spawnattr_setsigmask(attributes, &none);
-    error = error ? error : posix_spawnattr_setsigdefault(attributes, &all);
-    error = error ? error : posix_spawnattr_setpgroup(attributes, 0);
-    return error ? error
-                 : posix_spawnattr_setflags(attributes,
-                                            POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-}
-
-static int spawn(const char *path, char *const *words, const int files[FILES], pid_t *pid) {
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    int error = posix_spawn_file_actions_init(&actions);
-    if (error) return error;
-    error = posix_spawnattr_init(&attributes);
-    if (!error) {
-        error = set_actions(&actions, files);
-        error = error ? error : set_attributes(&attributes);
-        error = error ? error : posix_spawn(pid, path, &actions, &attributes, words, environ);
-        posix_spawnattr_destroy(&attributes);
-    }
-    posix_spawn_file_actions_destroy(&actions);
-    return error;
 }
 
 static gpuchar_status wait_for(const char *path, pid_t pid, uint64_t limit_ns, int *code) {
@@ -125,7 +94,7 @@ static char *read_file(int file, off_t most, size_t *size) {
 static gpuchar_status run(const char *path, char *const *words, const int files[FILES], uint64_t limit_ns,
                           gc_tool_result *result) {
     pid_t pid = 0;
-    const int error = spawn(path, words, files, &pid);
+    const int error = gc_process_spawn(path, words, set_actions, files, &pid);
     if (error) return fail(path, error, "posix_spawn");
     gpuchar_status status = wait_for(path, pid, limit_ns, &result->code);
     if (status) return status;
